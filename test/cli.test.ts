@@ -95,7 +95,7 @@ describe('the command', () => {
   it('refuses to listen beyond loopback without TLS or a proxy, and half a certificate', async () => {
     const place = ['--data', folder(), '--port', '0'];
     failsWith(await run(['serve', ...place, '--host', '0.0.0.0']), 2, /--host is not a loopback address/);
-    failsWith(await run(['serve', ...place, '--tls-cert', '/x']), 2, /--tls-cert needs --tls-key/);
+    failsWith(await run(['serve', ...place, '--tls-cert', '/x']), 2, /--tls-cert requires --tls-key/);
     failsWith(await run(['serve', ...place, '--tls-cert', '/x', '--tls-key', '/y']), 2, /ENOENT/);
   });
 
@@ -306,7 +306,7 @@ describe('the root key at the start', () => {
       1,
       /the passphrase file \S+ can’t be read/,
     );
-    failsWith(await run([...serve, '--passphrase-prompt']), 1, /needs a terminal/);
+    failsWith(await run([...serve, '--passphrase-prompt']), 1, /a terminal is required/);
     assert.deepEqual(contentsOf(data), before);
     const service = start(serve, env('correct horse battery staple'));
     await service.url;

@@ -171,6 +171,6 @@ describe('a client certificate', () => {
 
   it('can’t be asked for where the service does not end TLS', async () => {
     const config = readConfig(serveOptions, ['--data', service.data, '--client-certificates'], {});
-    await assert.rejects(serve(config, { report: () => {} }), /--client-certificates needs --tls/);
+    await assert.rejects(serve(config, { report: () => {} }), /--client-certificates requires --tls/);
   });
 });

@@ -112,7 +112,7 @@ for (const engine of engines) {
         const results = await all(examine(readConfig(serveOptions, flags, {}), ['backup']));
         const { outcome, message } = results.find(({ check }) => check === 'service')!;
         assert.equal(outcome, 'warning');
-        assert.match(message, /^what listens at 127\.0\.0\.1 port \d+ serves other data than/);
+        assert.match(message, /^the service at 127\.0\.0\.1 port \d+ serves other data than/);
       } finally {
         await other.stop();
       }
@@ -122,7 +122,7 @@ for (const engine of engines) {
       chmodSync(service.data, 0o770);
       assert.match(await toldOf('permissions'), /^failed others can write to .*: chmod go-w /);
       chmodSync(service.data, 0o750);
-      assert.match(await toldOf('permissions'), /^warning others can look into /);
+      assert.match(await toldOf('permissions'), /^warning others can read /);
       chmodSync(service.data, 0o700);
       assert.match(
         await toldOf('clock', [], () => Date.now() - 3_600_000),
@@ -158,7 +158,7 @@ for (const engine of engines) {
     it('backups that are too old or fail', async () => {
       const folder = join(service.data, 'backups');
       const flags = ['--backup-to', folder, '--backup-every', '6h'];
-      assert.match(await toldOf('backup', flags), /^failed the service has taken no verified backup into/);
+      assert.match(await toldOf('backup', flags), /^failed there is no verified backup of the service in/);
       mkdirSync(folder);
       const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
       const say = (hours: number, failed: object | null) => {

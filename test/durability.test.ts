@@ -190,7 +190,7 @@ describe('probes', () => {
       mock.timers.tick(1_000); // As long as what was found holds.
     }
     assert.equal(writes, 1);
-    assert.deepEqual(reports, ['not ready: a write does not come back']);
+    assert.deepEqual(reports, ['not ready: a write does not return']);
   });
 });
 

@@ -79,7 +79,7 @@ describe('a database URL', () => {
     'postgres://u:sesame@h:x/d': /ports/,
     'postgres://u:sesame@h/d?sslmode=no-verify': /sslmode/,
     'postgres://u:sesame@h/d?sslrootcert=system&sslmode=require': /verify-full/,
-    'postgres://u:sesame@h/d?sesame=1': /don’t know/,
+    'postgres://u:sesame@h/d?sesame=1': /don’t support/,
     'postgres://u:sesame@h/d?target_session_attrs=standby': /target_session_attrs/,
     'postgres://u:sesame%@h/d': /percent-encoded/,
     'postgres://h1,h2,h3/d?port=1,2': /one port/,
@@ -162,6 +162,6 @@ describe('the password of a database', () => {
       ['--database-password-file', '/p'],
       ['--database-listen-url', url],
     ])
-      assert.throws(() => place(...flags), /--database-(password-file|listen-url) (needs|can’t)/);
+      assert.throws(() => place(...flags), /--database-(password-file|listen-url) (requires|can’t)/);
   });
 });

@@ -119,7 +119,7 @@ for (const engine of engines) {
       const two = ['--new-root-key-file', inKeys('x'), '--new-passphrase-file', inKeys('short')];
       failsWith(await change(...last, ...two), 2, /exactly one of/);
       failsWith(await change(...last, '--new-passphrase-file', inKeys('short')), 1, /too short/);
-      failsWith(await change(...last, '--new-passphrase-prompt'), 1, /needs a terminal/);
+      failsWith(await change(...last, '--new-passphrase-prompt'), 1, /a terminal is required/);
       failsWith(await change(...last, '--new-root-key-file', inKeys('copy')), 1, /already in use/);
       assert.equal(existsSync(inKeys('x')), false);
       assert.equal(await stored(), before);

@@ -265,7 +265,7 @@ for (const engine of engines) {
       assert.equal(doctor.code, 2);
       assert.match(
         doctor.stdout,
-        /failed +schema +the schema is not what the migrations made: unexpected trigger/,
+        /failed +schema +the schema is not what the migrations created: unexpected trigger/,
       );
       const command = await run(['keyring', 'status', ...service.place]);
       assert.match(

@@ -1,7 +1,7 @@
 /**
- * What a serving process works with, from its Config: the data, opened once, the planes beside the reading plane, and
+ * The context of a serving process, from its Config: the data, opened once, the planes other than the reading plane, and
  * the files that only one process may have. The planes get the same data from here, at the start and when their thread
- * starts again.
+ * restarts.
  */
 import { wallClock } from '../base/clock.ts';
 import { makeFolder } from '../base/durable-file.ts';
@@ -26,9 +26,9 @@ export interface ServeParts {
   readonly report: Report;
   readonly timeouts?: Timeouts | undefined;
   readonly passwordCosts?: OpenParts['passwordCosts'];
-  /** How the other planes are started, where they are not in threads of their own. */
+  /** How to start the other planes, if not in threads of their own. */
   readonly startPlane?: StartThread | undefined;
-  /** Whether memory that only the start needed is given back. */
+  /** Whether memory that only the start needed is released. */
   readonly sparing?: boolean;
 }
 
@@ -39,17 +39,17 @@ export interface ServiceContext {
   readonly opened: Opened;
   readonly management: Management;
   readonly uses: Uses;
-  /** Where the other planes count, however often their threads are started. */
+  /** The metrics of the other planes, which survive a restart of their threads. */
   readonly meters: Readonly<Record<'management' | 'uses', Meter>>;
   readonly managementData: () => ManagementData;
   readonly usesData: () => PlaneData;
-  /** Lets another process serve the same data. */
+  /** Releases the lock, so that another process can serve the same data. */
   release(): void;
-  /** After a start that failed. */
+  /** Cleans up after a failed start. */
   abandon(): Promise<void>;
 }
 
-/** Checks the Config, opens the data and starts the management plane's thread; whatever fails leaves nothing behind. */
+/** Checks the Config, opens the data and starts the management plane's thread. A failure leaves nothing behind. */
 export async function openContext(given: ServeConfig, parts: ServeParts): Promise<ServiceContext> {
   checkListener(given);
   const advice = addressAdvice(given);
@@ -66,7 +66,7 @@ export async function openContext(given: ServeConfig, parts: ServeParts): Promis
   }
 }
 
-/** The management plane's thread starts first: it loads what it needs while this one opens the data. */
+/** The management plane's thread starts first, so that it loads its code while this thread opens the data. */
 async function contextOver(
   config: ServeConfig,
   tls: Tls | null,
@@ -86,7 +86,7 @@ async function contextOver(
       managementData: () => managementData(context),
       usesData: () => ({ ...planeData(context), meter: meters.uses.buffer }),
       abandon: async () => {
-        await management.plane.terminate(); // First: it would report a writer that is gone.
+        await management.plane.terminate(); // First, because it would report that the writer has ended.
         await opened.store.close();
         release();
       },
@@ -99,7 +99,7 @@ async function contextOver(
 
 type Context = Omit<ServiceContext, 'managementData' | 'usesData' | 'abandon'>;
 
-/** What another plane opens the data with. */
+/** The data that another plane begins with. */
 function planeData({ config, parts, opened }: Context): Omit<PlaneData, 'meter'> {
   const { store, keyring, storedKeyring, signed } = opened;
   return {

@@ -1,4 +1,4 @@
-/** What the operator sees of a running service: traces, metrics, and a warning about its database's replication. */
+/** The observability of a running service: traces, metrics, and a warning about asynchronous replication. */
 import type { Server } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Replication } from '../contract/overview.ts';
@@ -12,7 +12,7 @@ import { refusedPort } from './listener/listening.ts';
 import { readingGauges } from './planes/gauges.ts';
 import type { Report } from './settings/report.ts';
 
-/** What sends traces is loaded only where somebody wants them. */
+/** The tracing code is loaded only if traces are configured. */
 export async function tracingOf({ config, parts, opened }: ServiceContext): Promise<Tracing | null> {
   if (config.tracing === null) return null;
   const { startTracing } = await import('../tracing/tracing.ts');
@@ -20,7 +20,7 @@ export async function tracingOf({ config, parts, opened }: ServiceContext): Prom
   return startTracing({ settings: config.tracing, version, meter: opened.meter, report: parts.report });
 }
 
-/** Null where no port is given for them. */
+/** Null if no port is configured. */
 export async function serveMetrics(
   { config, management, meters, opened }: ServiceContext,
   { ledger }: ReadingDomain,
@@ -47,7 +47,7 @@ export async function serveMetrics(
   };
 }
 
-/** Tells the operator, once for each time that it begins, what asynchronous replication can cost them. */
+/** Warns the operator of the risk of asynchronous replication, each time that it begins. */
 export function replicationTold({ server }: Pick<Store, 'server'>, report: Report): () => Promise<void> {
   let told: Replication | null = null;
   return async () => {

@@ -18,17 +18,17 @@ export type { ServeParts } from './context.ts';
 
 export interface Running {
   readonly url: string;
-  /** Where people open the dashboard. */
+  /** The address of the dashboard. */
   readonly dashboardUrl: string;
   /** The one-time setup link; null once setup is complete. */
   readonly setupUrl: string | null;
-  /** Where metrics are served; null where they are not. */
+  /** The address of the metrics; null if they are not served. */
   readonly metricsUrl: string | null;
   /** Every route that is served, as `GET /v1/vaults/:id`. */
   readonly routes: readonly string[];
   /** Reloads the TLS certificate without cutting connections. */
   reload(): Promise<void>;
-  /** Requests in progress finish, the log is flushed and signed, and everything is closed. */
+  /** Finishes requests in progress, flushes and signs the log, and closes everything. */
   stop(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ async function listen(context: ServiceContext): Promise<Running> {
     .every(noteUsesEvery, () => domain.authenticate.noteUses())
     .every(lookForReplicationEvery, tellReplication);
   chores.once(tellReplication);
-  void surface.storeReady(); // Where something is wrong, the operator need not wait for a probe to be told.
+  void surface.storeReady(); // Reports a fault to the operator without waiting for a probe.
   return {
     ...addressed(urlOf(app, config, tls !== null), config, ready),
     metricsUrl: metrics?.url ?? null,
@@ -116,7 +116,7 @@ async function listen(context: ServiceContext): Promise<Running> {
       await uses.stop();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
-      await management.plane.stop(); // It has the last word in the log: the checkpoint that signs all of it.
+      await management.plane.stop(); // It writes the last checkpoint, which signs the whole log.
       await opened.store.close();
       release();
     },

@@ -1,4 +1,4 @@
-/** The reading plane's surface over an open context. */
+/** The parts of the reading plane's HTTP surface, from an open context. */
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ReadingDomain } from '../domain/reading.ts';
 import { addressReader } from '../http/listener/request.ts';
@@ -10,11 +10,11 @@ import { readinessOf } from './listener/readiness.ts';
 import { addressesOf, oauthSettingsOf, siteReaderOf } from './listener/sign-on.ts';
 
 interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError' | 'around'> {
-  /** Where routes are noted as they are registered. */
+  /** Collects the routes as they are registered. */
   readonly routes: string[];
 }
 
-/** What the reading plane's surface is made of: the domain, the addresses and the limits of its listener. */
+/** Collects the domain, the addresses and the limits of the listener. */
 export function surfaceOf(
   { config, tls, parts, management, uses, opened }: ServiceContext,
   domain: ReadingDomain,

@@ -1,4 +1,4 @@
-/** The thread of one scheduled backup. Its proof takes the root key, so it also shows that this key opens the backup. */
+/** The thread of one scheduled backup. It is verified with the root key, which shows that the key opens the backup. */
 import packageJson from '../../../package.json' with { type: 'json' };
 import { backupToFile } from '../../backup/backup.ts';
 import { recipientsOf } from '../../backup/recipients.ts';

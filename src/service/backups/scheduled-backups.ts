@@ -1,4 +1,4 @@
-/** The backups that a service takes by itself, each in a thread of its own: nothing that is served waits for one. */
+/** The backups that a service takes on its own schedule, each in its own thread, so that no request waits for one. */
 import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -12,12 +12,12 @@ import type { Keyring } from '../../keyring/keyring.ts';
 import { startThread, threadFile } from '../../threads/thread.ts';
 import { type DataPlace, type ServeConfig, UsageError } from '../settings/config.ts';
 
-/** What the thread is started with. */
+/** The data that the thread starts with. */
 export interface BackupJob {
   readonly place: DataPlace;
   readonly file: string;
   readonly encryptedFor: EncryptedFor;
-  /** What the service takes for the time. */
+  /** The start time, by the service's clock. */
   readonly startedAt: number;
 }
 
@@ -26,10 +26,10 @@ export type BackupServices = {
 };
 
 const file = threadFile(import.meta.url, 'scheduled-backup-thread');
-/** In MB. Rows come a few at a time, so one that needs more is in trouble. */
+/** In MB. Rows are read in small batches, so a thread that needs more has a fault. */
 const largestHeap = 256;
 
-/** Null where none are asked for. Throws where they are asked for in a way that can't be. */
+/** Null if no backups are configured. Throws if the configuration is invalid. */
 export function backupScheduleOf(
   config: ServeConfig,
   { keyring, now }: { readonly keyring: Pick<Keyring, 'stamp'>; readonly now: () => number },
@@ -49,7 +49,7 @@ export function backupScheduleOf(
   });
 }
 
-/** Found out at the start, and not by the first backup. */
+/** Checks the configuration at the start, and not at the first backup. */
 export function checkBackups(config: ServeConfig): void {
   if (config['backup-to'] === null) return;
   try {
@@ -91,7 +91,7 @@ async function takeInThread(job: BackupJob, stopping: AbortSignal): Promise<Take
   }
 }
 
-/** A thread that was ended cleaned up nothing. */
+/** A terminated thread does not clean up after itself. */
 async function removeUnfinished(file: string): Promise<void> {
   const folder = dirname(file);
   for (const name of await readdir(folder))
@@ -99,7 +99,7 @@ async function removeUnfinished(file: string): Promise<void> {
       await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** What the API shows of them. Where they lie, and why one failed, is for the operator. */
+/** The facts about backups that the API shows. Their location, and why one failed, are only for the operator. */
 export function backupFacts(schedule: BackupSchedule | null): About['backups'] {
   if (schedule === null) return null;
   const { last, failed } = schedule.status;

@@ -1,6 +1,6 @@
 /**
- * What an examination finds, one line for each check: whether all is well, and what to do where it is not. A check
- * that can't be made, because another one failed, says so as a warning. No check ends the others, and none changes anything.
+ * The results of an examination, one line for each check: whether it passed, and what to do if it did not. A check that
+ * can't run because another one failed is a warning. No check stops the others, and none changes anything.
  */
 import { counted, messageOf } from '../settings/report.ts';
 
@@ -8,7 +8,7 @@ export type CheckOutcome = 'ok' | 'warning' | 'failed';
 
 export interface Found {
   readonly outcome: CheckOutcome;
-  /** One line, with what to do where something is wrong. */
+  /** One line, with the remedy if something is wrong. */
   readonly message: string;
 }
 
@@ -22,7 +22,7 @@ export const ok = (message: string): Found => ({ outcome: 'ok', message });
 export const warning = (message: string): Found => ({ outcome: 'warning', message });
 export const failed = (message: string): Found => ({ outcome: 'failed', message });
 
-/** What a check needs is not there, and another check says why. */
+/** Something that a check needs is unavailable; another check reports why. */
 export class NotChecked extends Error {}
 
 export async function resultOf(check: string, run: Check): Promise<CheckResult> {
@@ -36,12 +36,12 @@ export async function resultOf(check: string, run: Check): Promise<CheckResult> 
 
 const severity: readonly CheckOutcome[] = ['ok', 'warning', 'failed'];
 
-/** The worst of them: also the exit code, as monitoring programs read it. */
+/** The worst outcome, which is also the exit code, as monitoring programs expect it. */
 export function worstOf(results: readonly Found[]): 0 | 1 | 2 {
   return Math.max(0, ...results.map(({ outcome }) => severity.indexOf(outcome))) as 0 | 1 | 2;
 }
 
-/** Such as 3 days. */
+/** A duration in words, such as `3 days`. */
 export function lasting(milliseconds: number): string {
   const units = [
     ['day', 86_400_000],

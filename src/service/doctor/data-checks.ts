@@ -1,4 +1,4 @@
-/** The checks of the data: its schema, the root key, other replicas, and the proof of the logs. */
+/** The checks of the data: schema, root key, replication, database roles, notifications and logs. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMarked } from '../../logs/chain.ts';
@@ -20,11 +20,11 @@ export async function schema({ snapshot }: Examined): Promise<Found> {
   const fault = (await diagnostics.schemaFault()) ?? (await diagnostics.damage());
   if (fault !== null)
     return failed(
-      `the schema is not what the migrations made: ${fault}; see docs/operations.md, and keep a copy`,
+      `the schema is not what the migrations created: ${fault}; see docs/operations.md, and keep a copy`,
     );
   if (left.length === 0) return ok(`the tables are those of this version (${sized(bytes)})`);
   return warning(
-    `an earlier version wrote it; the next start migrates it (${left.join(', ')}): try strongroom migrate --dry-run, and take a backup`,
+    `the database is from an earlier version; the next start migrates it (${left.join(', ')}): run strongroom migrate --dry-run, and take a backup`,
   );
 }
 
@@ -33,14 +33,14 @@ export async function rootKey({ keyring }: Examined): Promise<Found> {
   return ok(`it opens the keyring (version ${term})`);
 }
 
-/** A standby that is this far behind would lose more than a moment. */
+/** In bytes: a failover to a standby that is further behind would lose a noticeable amount of data. */
 const farBehind = 64 * 1024 ** 2;
 
 export async function replication({ given }: Examined): Promise<Found> {
   const found = await (await given.snapshot()).diagnostics.replication();
   if (found === null) return ok('not used: an embedded database has no standby');
   if (found.isStandby)
-    return failed('this server is a standby, which takes no writes: connect to the primary');
+    return failed('this server is a standby, which does not accept writes: connect to the primary');
   const { standbys } = found;
   if (standbys.length === 0) return ok('no standby is connected');
   const late = standbys.filter(({ behind }) => (behind ?? 0) > farBehind);
@@ -49,7 +49,7 @@ export async function replication({ given }: Examined): Promise<Found> {
   return ok(`${standbys.length} connected: ${standbys.map(one => one.state).join(', ')}`);
 }
 
-/** Whoever may connect can at least be a nuisance; whoever may create or write can alter what is stored. */
+/** A role that may connect can at least disrupt the service; one that may create or write can alter stored data. */
 export async function rights({ given }: Examined): Promise<Found> {
   const strangers = await (await given.snapshot()).diagnostics.strangers();
   const named = (some: typeof strangers) => some.map(({ name }) => name).join(', ');
@@ -63,20 +63,19 @@ export async function rights({ given }: Examined): Promise<Found> {
 
 const longestSilence = 10_000;
 
-/** By a connection of its own: the service says by /readyz whether it hears. */
+/** Tests notifications on a separate connection; the service reports its own state at /readyz. */
 export async function hearing({ config, given, now }: Examined): Promise<Found> {
   const left = await (await given.snapshot()).diagnostics.stepsLeft();
-  // To open it would migrate it.
-  if (left.length > 0) throw new NotChecked('the database is of an earlier version');
-  if (config['database-url'] === null)
-    return ok('the service looks for what commands change, twice a second');
+  // Opening the store would migrate it.
+  if (left.length > 0) throw new NotChecked('the database is from an earlier version');
+  if (config['database-url'] === null) return ok('the service checks for changes by commands twice a second');
   const store = await openStore(locationOf(config, false));
   try {
     const giveUp = now() + longestSilence;
     while (!store.hearsChanges() && now() < giveUp) await sleep(100);
-    if (store.hearsChanges()) return ok('notifications come back from PostgreSQL');
+    if (store.hearsChanges()) return ok('notifications arrive from PostgreSQL');
     return failed(
-      'notifications do not come back from PostgreSQL: connect directly, or through a session pooler',
+      'notifications do not arrive from PostgreSQL: connect directly, or through a session pooler',
     );
   } finally {
     await store.close();
@@ -105,7 +104,7 @@ export async function logs({ config, given, service, now }: Examined): Promise<F
   const last = await snapshot.logs.lastCheckpoint();
   const age = last === undefined ? 0 : now() - signedAt(last);
   if (age > longestUnsigned && (await service().catch(() => null)) !== null)
-    return failed(`the service has signed nothing for ${lasting(age)}: see its reports`);
+    return failed(`the service has not signed the logs for ${lasting(age)}: see its reports`);
   const text = `${counted(request, 'request entry', 'request entries')} and ${counted(audit, 'audit entry', 'audit entries')} are intact`;
   if (kept === undefined)
     return warning(`${text}, but there is no ${checkpointFile(config)} to compare the end of the logs with`);

@@ -1,11 +1,11 @@
-/** The examination of an installation, check by check, beside a running service or without one. */
+/** Examines an installation, check by check, with or without a running service. */
 import type { ServeConfig } from '../settings/config.ts';
 import { type Check, type CheckResult, resultOf } from './check.ts';
 import * as data from './data-checks.ts';
 import { type Examined, examined } from './examined.ts';
 import * as machine from './machine-checks.ts';
 
-/** In the order in which they are shown. */
+/** In display order. */
 const checks = {
   versions: machine.versions,
   service: machine.service,

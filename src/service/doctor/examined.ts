@@ -1,4 +1,7 @@
-/** What is examined: opened once, when the first check needs it, and never written to. What can't be opened is told of by one check. */
+/**
+ * The data under examination: opened once, when a check first needs it, and never written to. If something can't be
+ * opened, one check reports it.
+ */
 
 import type { Keyring } from '../../keyring/keyring.ts';
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
@@ -12,15 +15,15 @@ import { type Answering, askService } from './service.ts';
 export interface Examined {
   readonly config: ServeConfig;
   readonly now: () => number;
-  /** Throws where the database can't be read. */
+  /** Throws if the database can't be read. */
   snapshot(): Promise<Snapshot>;
-  /** Throws where the root key does not open it. */
+  /** Throws if the root key does not open it. */
   keyring(): Promise<Keyring>;
-  /** What answers where the service should; null where nothing does. */
+  /** The service that answers at the configured address; null if there is none. */
   answering(): Promise<Answering | null>;
-  /** The same, and null where that is known to serve other data. */
+  /** The same, but null if it is known to serve other data. */
   service(): Promise<Answering | null>;
-  /** The same two for checks that are about something else. */
+  /** The database and the keyring for checks that don't report on them: throws `NotChecked` instead. */
   readonly given: { snapshot(): Promise<Snapshot>; keyring(): Promise<Keyring> };
   close(): Promise<void>;
 }
@@ -62,7 +65,7 @@ export function examined(config: ServeConfig, now: () => number): Examined {
   };
 }
 
-/** Where the keyring can't be opened, another check says so. */
+/** True if the keyring can't be opened, which another check reports. */
 async function isOwn({ challenge, proof }: Answering, keyring: () => Promise<Keyring>): Promise<boolean> {
   const own = await keyring().catch(() => null);
   return own === null || own.answerTo(challenge) === proof;

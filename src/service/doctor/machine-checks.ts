@@ -1,4 +1,4 @@
-/** The checks of what lies around the data: the program, the service, files, disk, clock, TLS and backups. */
+/** The checks of everything around the data: program, service, files, disk, clock, TLS and backups. */
 import { X509Certificate } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { readFile, stat, statfs } from 'node:fs/promises';
@@ -33,7 +33,7 @@ export async function service({ answering, service, keyring, config }: Examined)
   const own = await service();
   if (own === null)
     return warning(
-      `what listens at ${addressOf(config)} serves other data than ${placeOf(config)}: give the --port of the service that serves it, or start it`,
+      `the service at ${addressOf(config)} serves other data than ${placeOf(config)}: set --port to that of the right service, or start it`,
     );
   const isKnown = await keyring().then(
     () => true,
@@ -41,22 +41,22 @@ export async function service({ answering, service, keyring, config }: Examined)
   );
   if (!isKnown)
     return warning(
-      `something is ready at ${addressOf(config)}, but it can’t be told whether it serves this data`,
+      `a service is ready at ${addressOf(config)}, but it can’t be verified that it serves this data`,
     );
   const { status, ready, version } = own;
-  if (!ready) return failed('the service is not ready (/readyz): its own reports say why');
-  if (status !== 'ok') return warning(`the service says that it is ${status}`);
+  if (!ready) return failed('the service is not ready (/readyz): see its reports');
+  if (status !== 'ok') return warning(`the service reports the status ${status}`);
   return ok(`version ${version} is ready at ${addressOf(config)}`);
 }
 
 function placeOf(config: ServeConfig): string {
-  return config['database-url'] === null ? resolve(config.data) : 'those of --database-url';
+  return config['database-url'] === null ? resolve(config.data) : '--database-url';
 }
 
 const groupOrOthers = 0o077;
 const writableByThem = 0o022;
 
-/** Where nobody may enter the folder, nobody gets to what is in it. The root key has a check of its own. */
+/** Files in a folder that others can't enter are out of reach. The root key has its own check. */
 export async function permissions({ config }: Examined): Promise<Found> {
   const folder = resolve(config.data);
   for (const path of [folder, config['tls-key'] ?? inData(config, 'tls/server-key.pem')]) {
@@ -65,7 +65,7 @@ export async function permissions({ config }: Examined): Promise<Found> {
     if ((found.mode & writableByThem) !== 0) return failed(`others can write to ${path}: chmod go-w ${path}`);
     if (isForeign(found, process.geteuid?.()))
       return failed(`${path} belongs to another user: run this as the user of the service, or chown it`);
-    if ((found.mode & groupOrOthers) !== 0) return warning(`others can look into ${path}: chmod go= ${path}`);
+    if ((found.mode & groupOrOthers) !== 0) return warning(`others can read ${path}: chmod go= ${path}`);
   }
   return ok(`${folder} is open to its owner only`);
 }
@@ -77,22 +77,21 @@ function isForeign({ uid }: Stats, self: number | undefined): boolean {
 const leastRoom = 100 * 1024 ** 2;
 const littleRoom = 1024 ** 3;
 
-/** A backup needs room beside the database too, but it may be told to go elsewhere. */
+/** A backup also needs space next to the database, but its folder may be elsewhere. */
 export async function disk({ config, given }: Examined): Promise<Found> {
   const { bavail, bsize, files, ffree } = await statfs(resolve(config.data));
   const room = bavail * bsize;
   const text = `${sized(room)} are free for ${resolve(config.data)}`;
-  if (room < leastRoom) return failed(`only ${text}: the service stops answering once nothing is left`);
-  if (files > 0 && ffree * 100 < files)
-    return warning(`${text}, but hardly any more files can be created there`);
+  if (room < leastRoom) return failed(`only ${text}: the service stops answering when the disk is full`);
+  if (files > 0 && ffree * 100 < files) return warning(`${text}, but only a few more files can be created`);
   const { bytes } =
     config['database-url'] === null ? await (await given.snapshot()).diagnostics.size() : { bytes: 0 };
   if (room < Math.max(littleRoom, bytes))
-    return warning(`${text}, which is little for a database of ${sized(bytes)}: make room`);
+    return warning(`${text}, which is little for a database of ${sized(bytes)}: free some space`);
   return ok(text);
 }
 
-/** What is far behind stops a start; see `start-checks.ts`. */
+/** A clock that is further behind prevents a start; see `start-checks.ts`. */
 const farthestBehind = day;
 const noticeable = 5 * second;
 
@@ -102,7 +101,7 @@ export async function clock({ given, now }: Examined): Promise<Found> {
   const ahead = last === undefined ? 0 : signedAt(last) - now();
   if (ahead > farthestBehind)
     return failed(
-      `the clock is ${lasting(ahead)} behind the log, and the service would not start: set the clock`,
+      `the clock is ${lasting(ahead)} behind the log, so the service will not start: set the clock`,
     );
   if (ahead > noticeable)
     return warning(`the clock is ${lasting(ahead)} behind the log: synchronize it (NTP)`);
@@ -111,7 +110,7 @@ export async function clock({ given, now }: Examined): Promise<Found> {
   const apart = server === null ? 0 : Math.abs(server - (before + now()) / 2);
   if (apart > noticeable)
     return warning(`the clock of the database server differs by ${lasting(apart)}: synchronize both (NTP)`);
-  return ok(server === null ? 'in step with the log' : 'in step with the log and the database server');
+  return ok(server === null ? 'agrees with the log' : 'agrees with the log and the database server');
 }
 
 const soon = 14 * day;
@@ -139,7 +138,7 @@ export async function tls({ config, service, now }: Examined): Promise<Found> {
     return failed('the certificate is not valid yet: check the clock');
   const served = (await service().catch(() => null))?.certificate ?? null;
   if (served !== null && served.fingerprint256 !== certificate.fingerprint256)
-    return warning(`the service still serves with another certificate: send it SIGHUP`);
+    return warning(`the service still uses another certificate: send it SIGHUP`);
   if (left < soon) return warning(`the certificate expires in ${lasting(left)}: ${renew}`);
   return ok(`the certificate is valid for ${lasting(left)}`);
 }
@@ -148,18 +147,18 @@ export async function backup({ config, now }: Examined): Promise<Found> {
   const folder = config['backup-to'];
   if (folder === null)
     return warning(
-      'the service takes no backups: start it with --backup-to, or leave this check out with --skip backup',
+      'the service takes no backups: start it with --backup-to, or skip this check with --skip backup',
     );
   const { last, failed: attempt } = await readStatus(resolve(folder));
   if (last === null)
     return failed(
-      `the service has taken no verified backup into ${folder}${attempt === null ? '' : `; the newest attempt failed: ${attempt.reason}`}`,
+      `there is no verified backup of the service in ${folder}${attempt === null ? '' : `; the newest attempt failed: ${attempt.reason}`}`,
     );
   const age = now() - Date.parse(last.created_at);
   const text = `the newest verified backup is ${lasting(age)} old`;
   if (age > 3 * config['backup-every'])
     return failed(
-      `${text}, of those that are due every ${lasting(config['backup-every'])}: see the service’s reports`,
+      `${text}, although one is due every ${lasting(config['backup-every'])}: see the service’s reports`,
     );
   if (attempt !== null) return warning(`${text}, and the newest attempt failed: ${attempt.reason}`);
   return ok(text);

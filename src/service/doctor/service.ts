@@ -1,6 +1,6 @@
 /**
- * Asks the service that runs where the flags say, if one does. No credential is sent, so the certificate, which may be
- * for another name than the one that is asked by, is looked at and not judged here.
+ * Queries the service at the configured address, if one is running. No credential is sent, so the certificate, which may
+ * be for another name, is returned without verification.
  */
 import { randomBytes, type X509Certificate } from 'node:crypto';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -14,11 +14,11 @@ import type { ServeConfig } from '../settings/config.ts';
 export interface Answering {
   readonly version: string;
   readonly status: string;
-  /** Whether it can do its work, as it says itself. */
+  /** Whether it reports that it is ready. */
   readonly ready: boolean;
-  /** What it serves with; null without TLS. */
+  /** Its TLS certificate; null without TLS. */
   readonly certificate: X509Certificate | null;
-  /** What it was asked to prove its data by, and what it answered; null for a version that can't. */
+  /** The challenge by which it proves its data, and its proof; null if its version has none. */
   readonly challenge: string;
   readonly proof: string | null;
 }
@@ -32,10 +32,10 @@ interface Answer {
 
 const patience = 10_000;
 const largestAnswer = 64 * 1024;
-/** What stands for every address of the machine, and how to reach it from here. */
+/** Wildcard addresses, and the loopback address that reaches each of them. */
 const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Null where nobody listens. Throws where somebody does, and is no Strongroom or does not answer. */
+/** Null if nothing listens. Throws if the listener is not Strongroom or does not answer. */
 export async function askService(config: ServeConfig): Promise<Answering | null> {
   const health = await ask(config, '/v1/health');
   if (health === null) return null;
@@ -63,9 +63,9 @@ function healthIn({ status, body }: Answer): { version: string; status: string }
     if (status === 200 && typeof read.version === 'string' && typeof read.status === 'string')
       return { version: read.version, status: read.status };
   } catch {
-    // Told of below.
+    // Reported below.
   }
-  throw new Error('what listens there is not this service');
+  throw new Error('the program that listens there is not Strongroom');
 }
 
 function ask(
@@ -81,12 +81,13 @@ function ask(
       ? tlsRequest({ ...options, rejectUnauthorized: false }, take)
       : plainRequest(options, take);
     function take(response: IncomingMessage): void {
-      // Before the end: by then the connection may be closed.
+      // Read now: by the end of the answer, the connection may be closed.
       const certificate = (response.socket as TLSSocket).getPeerX509Certificate?.() ?? null;
       let body = '';
       response.setEncoding('utf8').on('data', chunk => {
         body += chunk;
-        if (body.length > largestAnswer) sent.destroy(new Error('what listens there is not this service'));
+        if (body.length > largestAnswer)
+          sent.destroy(new Error('the program that listens there is not Strongroom'));
       });
       response.on('end', () =>
         done({ status: response.statusCode!, headers: response.headers, body, certificate }),

@@ -1,6 +1,6 @@
 /**
- * Where the service listens: on an address, or on a Unix socket instead. What leaves the machine is encrypted, by us or
- * by a proxy that the operator names; a socket doesn't leave it.
+ * Listens on an address or on a Unix socket. Traffic that leaves the machine is encrypted, by the service or by a proxy
+ * that the operator names; a Unix socket never leaves it.
  */
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
@@ -13,16 +13,16 @@ import { serveOptions } from '../settings/command-options.ts';
 import { type ServeConfig, UsageError } from '../settings/config.ts';
 import { claimSocket } from './socket-file.ts';
 
-/** By ourselves. What makes certificates is loaded only where one is needed. */
+/** Whether the service terminates TLS itself. The code that creates certificates is loaded only if it is needed. */
 export function isEncrypted(config: ServeConfig): boolean {
   return config.tls !== null || config['tls-cert'] !== null || config['tls-key'] !== null;
 }
 
-/** Network traffic must be encrypted: by us, or by the proxy that the operator names. */
+/** Network traffic must be encrypted, by the service or by a proxy that the operator names. */
 export function checkListener(config: ServeConfig): void {
   const { host, socket } = config;
   if (config['client-certificates'] && !isEncrypted(config))
-    throw new UsageError('--client-certificates needs --tls-cert and --tls-key, or --tls auto');
+    throw new UsageError('--client-certificates requires --tls-cert and --tls-key, or --tls auto');
   if (socket !== null) {
     checkSocket(config);
     return;
@@ -34,21 +34,21 @@ export function checkListener(config: ServeConfig): void {
   );
 }
 
-/** What the operator should know before people open the dashboard; null where there is nothing. */
+/** A hint for the operator about the dashboard's address; null if there is nothing to say. */
 export function addressAdvice(config: ServeConfig): string | null {
   if (config['public-url'].length > 0 || config['behind-proxy'].length === 0) return null;
-  return 'without --public-url, nobody can sign in at the dashboard through the proxy: name the address that browsers see';
+  return 'without --public-url, people can’t sign in to the dashboard through the proxy: set it to the address that browsers use';
 }
 
-/** Whoever names an address expects to be served there, and whoever names a certificate expects it to be used. */
+/** Refuses an address or a certificate together with a socket, because it would be silently ignored. */
 function checkSocket(config: ServeConfig): void {
   if (config.host !== serveOptions.host.fallback)
     throw new UsageError('--socket and --host can’t be combined: the service listens on one of them');
   if (isEncrypted(config))
-    throw new UsageError('--socket can’t be combined with TLS: what goes over it stays on this machine');
+    throw new UsageError('--socket can’t be combined with TLS: its traffic stays on this machine');
 }
 
-/** What a proxy is to encrypt goes over no network in the clear: only that proxy is spoken to, and this machine itself. */
+/** If a proxy terminates TLS, only that proxy and this machine may connect, so that no client sends plain HTTP. */
 export function connectionsOf(config: ServeConfig, encrypted: boolean): Connections {
   const proxies = config['behind-proxy'];
   const isClear = !encrypted && proxies.length > 0;
@@ -60,7 +60,7 @@ export function connectionsOf(config: ServeConfig, encrypted: boolean): Connecti
   };
 }
 
-/** What it gives is called once the listener is closed. */
+/** Returns a function to call once the listener is closed. */
 export async function bind(app: FastifyInstance, config: ServeConfig): Promise<() => void> {
   if (config.socket !== null) return bindSocket(app, resolve(config.socket), config['socket-mode']);
   const { host, port } = config;
@@ -99,7 +99,7 @@ export function urlOf(app: FastifyInstance, { host, socket }: ServeConfig, encry
   return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
 }
 
-/** The operator's public URL, or else localhost: browsers create no passkeys for an IP address. */
+/** The operator's public URL, or else localhost, because browsers don't create passkeys for an IP address. */
 export function dashboardUrlOf(url: string, config: ServeConfig): string {
   const [named] = config['public-url'];
   if (named !== undefined) return new URL(named).origin;

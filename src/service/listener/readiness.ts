@@ -1,8 +1,8 @@
 /**
- * Whether the service can do its work, tested by doing some: a write goes all the way to disk, the same way as every
- * other, and changes by other replicas must be heard. The result is valid for a second, so that frequent checks cost
- * at most one write per second. A write that does not return is not repeated, and counts as failed in the meantime.
- * The operator is told when the service stops working, with each reason, and when it works again.
+ * Whether the service can do its work, tested with a real write that goes all the way to disk; changes by other replicas
+ * must also arrive. The result is valid for a second, so that frequent checks cost at most one write per second. A write
+ * that does not return is not repeated, and counts as failed in the meantime. The operator gets a report when the
+ * service stops being ready, with each reason, and when it is ready again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe } from '../../base/described-error.ts';
@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 const holdsFor = 1_000;
 const patience = 2_000;
 const deaf =
-  'changes by other replicas are not heard: our own notifications do not come back from PostgreSQL';
+  'changes by other replicas do not arrive: the service does not receive its own notifications from PostgreSQL';
 
 export function readinessOf(
   { hearsChanges, tryWrite }: Pick<Store, 'hearsChanges' | 'tryWrite'>,
@@ -21,7 +21,7 @@ export function readinessOf(
   let writing: Promise<string | null> | null = null;
   let told: string | null = null;
 
-  /** Null if all is well. */
+  /** Null if the service is ready. */
   async function fault(): Promise<string | null> {
     if (!hearsChanges()) return deaf;
     writing ??= tryWrite()
@@ -29,7 +29,7 @@ export function readinessOf(
       .finally(() => {
         writing = null;
       });
-    return Promise.race([writing, sleep(patience, 'a write does not come back', { ref: false })]);
+    return Promise.race([writing, sleep(patience, 'a write does not return', { ref: false })]);
   }
 
   async function look(): Promise<boolean> {

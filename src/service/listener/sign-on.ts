@@ -1,4 +1,4 @@
-/** The service’s own addresses, sign-in through an OpenID Connect issuer, and OAuth, as the flags ask for them. */
+/** The service's own addresses, sign-in through an OpenID Connect issuer, and OAuth, from the flags. */
 
 import { isThisMachine } from '../../base/this-machine.ts';
 import { type SingleSignOn, singleSignOnWith } from '../../domain/sign-in/single-sign-on.ts';
@@ -9,7 +9,7 @@ import type { AddressSettings } from '../../mcp/addresses.ts';
 import type { Strongroom } from '../opening/open.ts';
 import { type ServeConfig, UsageError } from '../settings/config.ts';
 
-/** Null where none is asked for. */
+/** Null if no issuer is configured. */
 export function signOnOf(
   config: ServeConfig,
   { keyring, now, newId }: Pick<Strongroom, 'keyring' | 'now' | 'newId'>,
@@ -18,7 +18,7 @@ export function signOnOf(
   const groupsClaim = config['oidc-groups-claim'];
   if (issuer === null && clientId === null) return null;
   if (issuer === null || clientId === null)
-    throw new UsageError('--oidc-issuer and --oidc-client-id go together');
+    throw new UsageError('--oidc-issuer and --oidc-client-id require each other');
   const settings = {
     issuer,
     clientId,
@@ -41,6 +41,6 @@ export function oauthSettingsOf(config: ServeConfig, siteOf: SiteOf): OAuthSetti
   const { oauth: mode, 'oauth-registration': mayRegister, 'public-url': publicUrls } = config;
   const isPlain = (url: string) => url.startsWith('http:') && !isThisMachine(new URL(url).hostname);
   if (mode !== null && publicUrls.some(isPlain))
-    throw new UsageError('--oauth takes a --public-url that begins with https://');
+    throw new UsageError('--oauth requires a --public-url that begins with https://');
   return { mode, mayRegister, publicUrls, siteOf };
 }

@@ -1,22 +1,23 @@
 /**
- * The file of a Unix socket. Whoever may write to the file may connect, so it gets its mode before anybody is served. A
- * file that a process left behind is removed; one that somebody listens on, or that is no socket, never is.
+ * The file of a Unix socket. Users who may write to the file may connect, so its mode is set before the first connection
+ * is served. A stale file of an ended process is removed; a file that is not a socket, or that a process listens on,
+ * never is.
  */
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { lockFolder } from '../../store/sqlite/folder-lock.ts';
 import { UsageError } from '../settings/report.ts';
 
-/** What the kernel takes; a longer name would be cut. */
+/** The kernel's limit, in bytes; a longer path would be truncated. */
 const longestPath = 107;
 
 export interface ClaimedSocket {
-  /** Once it is bound. Until then only our own user can connect: files are created for them alone. */
+  /** Sets the mode once the socket is bound. Until then, only our own user can connect, because of the umask. */
   open(mode: number): void;
   release(): void;
 }
 
-/** The path is ours, and free, until it is released. The lock keeps two starts from removing each other's socket. */
+/** Reserves the path until it is released. The lock prevents two starts from removing each other's socket. */
 export async function claimSocket(path: string): Promise<ClaimedSocket> {
   if (Buffer.byteLength(path) > longestPath)
     throw new UsageError(`--socket must be a path of at most ${longestPath} bytes`);
@@ -39,7 +40,7 @@ async function removeStale(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Only a refusal says that nobody listens: whoever is busy, or may not be asked, is there. */
+/** Only a refused connection means that nothing listens: a busy or inaccessible process still exists. */
 function isAbandoned(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const probe = connect(path);

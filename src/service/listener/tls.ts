@@ -1,6 +1,6 @@
 /**
- * The certificate that we serve with: the operator's, read again when its files change, or one of our own
- * making, signed by a local authority in the data folder that clients can be told to trust.
+ * The service's TLS certificate: the operator's, reloaded when its files change, or a generated one, signed by a local
+ * authority in the data folder that clients can be configured to trust.
  */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, unwatchFile, watchFile } from 'node:fs';
@@ -17,7 +17,7 @@ export interface Tls {
   readonly current: CertificatePair;
   /** Called once with each new certificate and key. */
   onChange(listener: (pair: CertificatePair) => void): void;
-  /** Reads the files now. Rejects where they do not fit; then the old pair serves on. */
+  /** Reads the files now. Rejects if they do not match; then the old pair stays in use. */
   reload(): Promise<void>;
   close(): void;
 }
@@ -30,7 +30,7 @@ const lookEvery = 1_000;
 export async function openTls(config: ServeConfig): Promise<Tls | null> {
   const [cert, key] = [config['tls-cert'], config['tls-key']];
   if ((cert === null) !== (key === null)) {
-    throw new UsageError(cert === null ? '--tls-key needs --tls-cert' : '--tls-cert needs --tls-key');
+    throw new UsageError(cert === null ? '--tls-key requires --tls-cert' : '--tls-cert requires --tls-key');
   }
   if (cert !== null && key !== null) return fromFiles(cert, key);
   if (config.tls === null) return null;
@@ -40,7 +40,7 @@ export async function openTls(config: ServeConfig): Promise<Tls | null> {
 async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
   const read = async (): Promise<CertificatePair> => {
     const pair = { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
-    createSecureContext(pair); // A pair that does not fit is found here, and not by the first client.
+    createSecureContext(pair); // Detects a mismatched pair here, and not with the first client.
     return pair;
   };
   const current = await read().catch(error => {
@@ -55,7 +55,7 @@ async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
     reload,
     onChange: listener => {
       serveWith = listener;
-      // While the two files are being replaced they may not fit: the old pair serves until they do.
+      // While the two files are being replaced, they may not match: the old pair stays in use until they do.
       const look = () => void reload().catch(() => {});
       for (const file of [certFile, keyFile])
         watchFile(file, { interval: lookEvery, persistent: false }, look);
@@ -66,7 +66,7 @@ async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
   };
 }
 
-/** The authority is made once; the certificate again, where it nears its end or is for another address. */
+/** The authority is created once; the certificate is renewed if it expires soon or is for another address. */
 async function makeLocalFiles(config: ServeConfig): Promise<[cert: string, key: string]> {
   const at = (name: string) => inData(config, `tls/${name}`);
   const files: [string, string] = [at('server.pem'), at('server-key.pem')];
@@ -117,7 +117,7 @@ function lasts(pem: string, names: readonly string[]): boolean {
   return certificate.validToDate.getTime() - Date.now() > renewBefore && names.every(covers);
 }
 
-/** Clocks differ a little. */
+/** A minute ago, because clocks differ a little. */
 function justNow(): Date {
   return new Date(Date.now() - 60_000);
 }

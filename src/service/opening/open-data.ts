@@ -1,6 +1,6 @@
 /**
- * Opens what a Config names: the store, and the keyring under its root key. The first start creates the root key and
- * the keyring; every later start must find the same ones, or it stops and changes nothing.
+ * Opens the store that a Config names, and the keyring with its root key. The first start creates the root key and the
+ * keyring; every later start must find the same ones, or it stops and changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -39,7 +39,7 @@ import {
 } from '../settings/config.ts';
 import { checkClock, checkDatabase, signedTime } from './start-checks.ts';
 
-/** A snapshot of the logs, which can be verified without any of our secret keys. */
+/** A snapshot of the logs, which can be verified without any secret key. */
 export async function openLogs(place: DataPlace): Promise<Snapshot> {
   requireDatabase(place);
   return openSnapshot(locationOf(place, false));
@@ -50,7 +50,7 @@ export function requireDatabase(place: DataPlace): void {
     throw new UsageError('--data contains no database');
 }
 
-/** For what is about existing data: a folder or a database that was mistyped is not filled with a new one. */
+/** For commands on existing data, so that a mistyped folder or database is not filled with a new one. */
 export async function requireData(place: DataPlace): Promise<void> {
   requireDatabase(place);
   if (await isEmpty(locationOf(place, false)))
@@ -83,7 +83,7 @@ interface OpenedKeyring {
 }
 
 export interface OpenParts {
-  /** Milliseconds that really pass, whatever happens to the clock. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed?: (() => number) | undefined;
   /** One line for the operator. */
   readonly report?: ((line: string) => void) | undefined;
@@ -92,16 +92,16 @@ export interface OpenParts {
   readonly isChecked?: boolean;
 }
 
-/** What lies under a domain: the store, the keyring, and the time. */
+/** The basis of a domain: store, keyring and clock. */
 export interface Opened extends Omit<ReadingParts, 'other'> {
   readonly aged: () => number;
-  /** The newest signed time, from which the clock went on; null where there is none, or where it was set aside. */
+  /** The newest signed time, from which the clock continues; null if there is none, or if it was set aside. */
   readonly signed: SignedTime | null;
-  /** What the operator takes upon themselves with this start. */
+  /** The risks that the operator accepts with this start. */
   readonly accepted: readonly Acceptance[];
 }
 
-/** Opens store and keyring, and finds out where time begins. */
+/** Opens the store and the keyring, and determines the start time of the clock. */
 export async function openData(
   place: DataPlace & ServePlace,
   serves: boolean,
@@ -142,7 +142,7 @@ export async function openData(
   }
 }
 
-/** The key is tried before anything is opened for writing, so that a wrong one changes nothing. */
+/** The root key is tried before anything is opened for writing, so that a wrong key changes nothing. */
 async function openKeyring(
   place: ServePlace,
   wrapper: KeyringWrapper,
@@ -154,12 +154,12 @@ async function openKeyring(
   return undefined;
 }
 
-/** Where the newest checkpoint is kept, outside of the database. */
+/** The file with the newest checkpoint, outside of the database. */
 export function checkpointFile(place: Pick<DataPlace, 'data'> & ServePlace): string {
   return place['checkpoint-file'] ?? inData(place, 'checkpoint.json');
 }
 
-/** Where archives of the audit log are kept. */
+/** The folder for archives of the audit log. */
 export function archiveFolder(place: Pick<DataPlace, 'data'> & Pick<ServeConfig, 'audit-archive'>): string {
   return place['audit-archive'] ?? inData(place, 'audit-archive');
 }
@@ -172,16 +172,17 @@ function behind(report: (line: string) => void): (milliseconds: number) => void 
 export function locationOf(place: DataPlace, serves: boolean): Location {
   const url = place['database-url'];
   const { 'database-listen-url': listenUrl, 'database-password-file': passwordFile } = place;
-  if (url === null && listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
+  if (url === null && listenUrl !== null)
+    throw new UsageError('--database-listen-url requires --database-url');
   if (url === null && passwordFile !== null)
-    throw new UsageError('--database-password-file needs --database-url');
+    throw new UsageError('--database-password-file requires --database-url');
   if (url === null) return { engine: 'sqlite', path: databasePath(place), serves };
   if (passwordFile !== null && [url, listenUrl].some(one => one !== null && addressIn(one).password !== null))
     throw new UsageError('--database-password-file can’t be combined with a password in the URL');
   return { engine: 'postgres', url, listenUrl, passwordFile, environment: place.postgresEnvironment };
 }
 
-/** Where the root key comes from, as the flags say. */
+/** The source of the root key, from the flags. */
 export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
   const file = place['passphrase-file'];
   if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
@@ -196,7 +197,7 @@ function noPassphraseFile(file: string): (cause: unknown) => never {
   };
 }
 
-/** A write-ahead log without its database means a partly moved database: a fresh start would hide what is missing. */
+/** A write-ahead log without its database means a partly moved database: a new database would hide the loss. */
 function refuseOrphan(place: DataPlace): void {
   if (place['database-url'] !== null || existsSync(databasePath(place))) return;
   if (existsSync(`${databasePath(place)}-wal`)) {
@@ -205,8 +206,8 @@ function refuseOrphan(place: DataPlace): void {
 }
 
 /**
- * A root key without data is what a lost database or a partly restored backup leaves behind; an empty vault would
- * hide that. The tables are created before the key, so an interrupted first start is not mistaken for it.
+ * A root key without data is a sign of a lost database or a partly restored backup, which an empty vault would hide. The
+ * tables are created before the key, so that an interrupted first start is not mistaken for this.
  */
 async function refuseLost(wrapper: KeyringWrapper, location: Location): Promise<void> {
   if (!(await wrapper.hasRootKey()) || !(await isEmpty(location))) return;
@@ -225,7 +226,7 @@ async function createKeyring(store: Store, wrapper: KeyringWrapper): Promise<Ope
   return { keyring: await wrapper.unwrap(storedKeyring), storedKeyring };
 }
 
-/** Whoever needs the passphrase again must not wait for someone at the terminal. */
+/** Asks at the terminal only once; later calls get the same passphrase. */
 function askedOnce(ask: Ask): Ask {
   let answer: Promise<string> | null = null;
   return () => {
@@ -234,13 +235,13 @@ function askedOnce(ask: Ask): Ask {
   };
 }
 
-/** The same place with the passphrase at hand, where it is to be asked for: a service has threads, and needs it again. */
+/** The same settings with the passphrase, asked for if necessary, because the threads of a service need it again. */
 export async function withAskedPassphrase<P extends RootKeyPlace>(place: P): Promise<P> {
   if (!place['passphrase-prompt'] || place['passphrase-file'] !== null) return place;
   return { ...place, 'passphrase-prompt': false, passphrase: await askPassphrase() };
 }
 
-/** A typing error in a new passphrase would lock everyone out. */
+/** Asks twice, because a typing error in a new passphrase would make the data inaccessible. */
 export async function askNewPassphrase(): Promise<string> {
   const first = await askPassphrase('New passphrase');
   if (first !== (await askPassphrase('Repeat passphrase')))
@@ -249,7 +250,7 @@ export async function askNewPassphrase(): Promise<string> {
 }
 
 async function askPassphrase(question = 'Passphrase'): Promise<string> {
-  if (!process.stdin.isTTY) throw new RootKeyError('asking for a passphrase needs a terminal');
+  if (!process.stdin.isTTY) throw new RootKeyError('a terminal is required to ask for a passphrase');
   process.stderr.write(`${question}: `);
   const prompt = createInterface({ input: process.stdin, terminal: true });
   const line = await prompt.question('');

@@ -1,4 +1,4 @@
-/** The domain over what a Config names: for the commands, and for the plane of a service that needs all of it. */
+/** Opens the full domain on the data that a Config names, for commands and for the management plane. */
 import packageJson from '../../../package.json' with { type: 'json' };
 import { egressInto } from '../../access/egress.ts';
 import type { NewId } from '../../contract/id.ts';
@@ -52,7 +52,7 @@ export async function openStrongroom(
   }
 }
 
-/** `signs`: there may be no service that signs what is written here. */
+/** `signs`: sign the log on closing, because there may be no service that does. */
 export async function strongroomOver(
   place: DataPlace & ServePlace,
   opened: Opened,
@@ -95,7 +95,7 @@ export async function strongroomOver(
   return { store, keyring, domain, now, aged, newId, meter: opened.meter, close };
 }
 
-/** For a command that runs beside a service, or without one, over data that there are. */
+/** Runs a command on existing data, with or without a running service. */
 export async function withStrongroom<T>(
   place: DataPlace,
   run: (strongroom: Strongroom) => Promise<T>,
@@ -105,7 +105,7 @@ export async function withStrongroom<T>(
   return withNewStrongroom(place, run, parts);
 }
 
-/** The same, and where there are no data yet, they are created. Closes whatever comes of it. */
+/** The same, but creates the data if there is none yet. Closes in every case. */
 export async function withNewStrongroom<T>(
   place: DataPlace,
   run: (strongroom: Strongroom) => Promise<T>,
@@ -120,9 +120,9 @@ export async function withNewStrongroom<T>(
 }
 
 /**
- * What a command wrote is signed before it ends, because there may be no running service to sign it. If there are
- * unfiled blocks, a service is running and will sign, or was killed and will sign at its next start; signing before
- * that would skip them.
+ * Signs the log entries of a command before it ends, because there may be no running service to sign them. If there are
+ * unfiled blocks, a service is running and will sign, or was killed and will sign at its next start; signing earlier
+ * would skip them.
  */
 async function signOwn(
   parts: Omit<CheckpointerParts, 'keep' | 'onError'> & { ledger: Ledger },
@@ -130,5 +130,5 @@ async function signOwn(
   const { store, ledger } = parts;
   if (!ledger.hasWritten || (await store.requestLogs.left()).length > 0) return;
   const checkpointer = new Checkpointer({ ...parts, keep: async () => {}, onError: () => {} });
-  await checkpointer.sign().catch(() => {}); // What it did is durable anyway.
+  await checkpointer.sign().catch(() => {}); // The command's changes are durable anyway.
 }

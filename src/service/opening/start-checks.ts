@@ -1,8 +1,8 @@
 /**
- * Compares what the log says with what is found at the start: the kept checkpoint with the database, and the newest
- * signed time with the clock. The service refuses to start on a database that is older than its evidence, or with a
- * clock that is far behind. An operator can override this once, for the one checkpoint that the message names, so
- * that a flag left in place accepts no other.
+ * Compares the log with the state at the start: the kept checkpoint with the database, and the newest signed time with
+ * the clock. The service refuses to start on a database that is older than the checkpoint, or with a clock that is far
+ * behind. An operator can override this once, for the checkpoint that the message names, so that a flag left in place
+ * accepts no other.
  */
 import { createPublicKey } from 'node:crypto';
 import type { SignedTime } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ import { type Checkpoint, isSignedBy, type SignedCheckpoint } from '../../logs/c
 import { type Location, openSnapshot, type Store } from '../../store/store.ts';
 import { StartRefused } from '../settings/config.ts';
 
-/** How far the clock may be behind the log at the start; time then continues from the log's. */
+/** How far the clock may be behind the log at the start, in milliseconds; time then continues from the log's. */
 const farthestBehind = 86_400_000;
 
 /** Null if the database agrees with the kept checkpoint, or if there is none. */
@@ -41,7 +41,7 @@ async function disagreementWith(kept: SignedCheckpoint, location: Location | nul
   return disagreement(kept, snapshot.logs).finally(() => snapshot.close());
 }
 
-/** Once the accepted restore has been recorded, the old checkpoint is renamed and stays beside the new one. */
+/** Renames the old checkpoint once the accepted restore is recorded; it stays next to the new one. */
 export async function putCheckpointFileAside(file: string, { details }: Acceptance): Promise<void> {
   await putAside(file, Number(details.checkpoint));
 }

@@ -1,6 +1,6 @@
 /**
- * What is measured rather than counted: on the reading plane whenever somebody scrapes, on the others by the clock,
- * because they may be busy when somebody does.
+ * Gauges: measured on the reading plane at each scrape, and on the other planes at intervals, because they may be busy
+ * during a scrape.
  */
 import type { Server } from 'node:http';
 import { promisify } from 'node:util';

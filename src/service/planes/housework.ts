@@ -11,12 +11,12 @@ import { UsageError } from '../settings/report.ts';
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 const forgetSessionsEvery = 600_000;
-/** What PostgreSQL’s standby had not received when it took over is told from a cut by when that was. */
+/** The time of a PostgreSQL failover distinguishes entries that a standby had not received from removed ones. */
 const lookForTimelineEvery = 2_000;
-/** How often it is asked whether a backup is due. */
+/** How often to check whether a backup is due. */
 const lookForBackupsEvery = 1_000;
 
-/** Of the management plane. */
+/** The background work of the management plane. */
 export function startHousework(
   chores: Chores,
   { domain, store, aged }: Pick<Strongroom, 'domain' | 'store' | 'aged'>,
@@ -27,7 +27,7 @@ export function startHousework(
   const { retention } = domain;
   const requests = { aged, days: config['log-retention-days'] };
   const audits = { aged, days: config['audit-retention-days'] };
-  /** Until a removal is signed, nobody without the keyring can tell who removed the entries. */
+  /** Signs after a removal: until then, it can't be told without the keyring who removed the entries. */
   const signed = async (more: boolean) => {
     await checkpointer.sign();
     return more;
@@ -47,14 +47,14 @@ export function startHousework(
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }
 
-/** Refuses the start where backups can’t be written. */
+/** Refuses the start if backups can't be written. */
 export async function beginBackups(backups: Pick<BackupSchedule, 'begin'> | null): Promise<void> {
   await backups?.begin().catch(error => {
     throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
   });
 }
 
-/** Of the plane of uses. */
+/** The background work of the plane of uses. */
 export function startUsesHousework(
   chores: Chores,
   { authenticate }: Pick<UsesDomain, 'authenticate'>,

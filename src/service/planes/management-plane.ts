@@ -1,6 +1,7 @@
 /**
- * The management plane: the general API, sign-in, the dashboard, exports, events and background work, on an event loop
- * of its own. It receives what the reading plane opened; both use the same writer, and each is notified of the other's changes.
+ * The management plane: the general API, sign-in, the dashboard, exports, events and background work, on its own event
+ * loop. It takes over what the reading plane opened; both use the same writer, and each is notified of the other's
+ * changes.
  */
 import type { MessagePort } from 'node:worker_threads';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -29,7 +30,7 @@ import { type Post, RequestReceiver } from './request-receiver.ts';
 
 interface Made extends BegunPlane<Ready> {
   readonly forwarded: RequestReceiver;
-  /** Requests that are held until something changes are answered. */
+  /** Answers the requests that are held until something changes. */
   drain(): void;
 }
 
@@ -115,7 +116,7 @@ async function serveOver(
     onError,
   });
   await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
-  // What comes from now on is never much newer than the newest checkpoint.
+  // From now on, entries are never much newer than the newest checkpoint.
   await checkpointer.begin().catch(onError);
   await domain.noteTimeline().catch(onError);
   await beginBackups(backups);
@@ -143,7 +144,7 @@ async function serveOver(
 
 type OnError = (error: unknown) => void;
 
-/** The log is flushed and signed, and everything is closed. */
+/** Flushes and signs the log, and closes everything. */
 async function finish(
   strongroom: Strongroom,
   events: Events,
@@ -156,6 +157,6 @@ async function finish(
   await ledger.drain();
   await ledger.writeHourCounts().catch(onError);
   await checkpointer.stop();
-  await strongroom.domain.revisions.keep(1).catch(onError); // So that the next start has nothing to read on.
+  await strongroom.domain.revisions.keep(1).catch(onError); // So that the next start need not read further.
   await strongroom.close();
 }

@@ -1,6 +1,6 @@
 /**
- * The reading plane's view of the management plane: a thread of its own, which it starts, hands requests to, and starts
- * anew where it dies. Reads go on meanwhile.
+ * The reading plane's view of the management plane: a separate thread, which it starts, forwards requests to, and
+ * restarts if it dies. Reads continue in the meantime.
  */
 import type { RequestListener } from 'node:http';
 import { type StartThread, threadFile } from '../../threads/thread.ts';
@@ -9,12 +9,12 @@ import type { ForManagement, LedgerServices, ManagementData, ManagementServices,
 import { Plane } from './plane.ts';
 import { RequestForwarder, type RequestForwarderParts } from './request-forwarder.ts';
 
-/** What the management plane needs of the reading plane. */
+/** What the management plane needs from the reading plane. */
 export interface ReadingSide extends Pick<RequestForwarderParts, 'refuse' | 'onLate'> {
   readonly ledger: LedgerServices;
-  /** A caller over there failed to prove who they are. */
+  /** Called when a caller failed to authenticate on the management plane. */
   readonly failed: (address: string) => void;
-  /** What a thread that is started anew begins with. */
+  /** The data that a new thread begins with. */
   readonly data: () => ManagementData;
 }
 
@@ -60,7 +60,7 @@ export class Management {
     return this.#isUp;
   }
 
-  /** Whether it was ready before. */
+  /** Whether it has been ready at least once. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -89,7 +89,7 @@ export class Management {
   #ended(): void {
     this.#isUp = false;
     this.#forwarding.failAll();
-    // Where it never began, the start has failed.
+    // If it never began, the start has failed.
     if (this.#hasBegun) setTimeout(() => this.#restart(), restartAfter).unref();
   }
 
@@ -98,7 +98,7 @@ export class Management {
     this.plane.start();
     this.#begin().catch(async (error: Error) => {
       this.#report(`the management plane could not begin: ${error.message}`);
-      await this.plane.thread?.terminate(); // Another one is tried.
+      await this.plane.thread?.terminate(); // Its end starts the next attempt.
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the planes do for each other, by the names under which their channels carry it. Everything arrives in order: a
- * plane hears of a change before it hears of any request that could depend on it, and that rests on nothing else.
+ * The messages between planes, by the names under which their channels carry them. Messages arrive in order: a plane
+ * receives a change before any request that could depend on it. Only this order guarantees that.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { SignedTime } from '../../base/clock.ts';
@@ -14,19 +14,19 @@ import type { HandedKeyring } from '../../keyring/keyring.ts';
 import type { SentFailure } from '../../threads/failures.ts';
 import type { ServeConfig } from '../settings/config.ts';
 
-/** Of a request, as it came from the client. */
+/** The head of a request, as the client sent it. */
 export interface RequestHead {
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];
   readonly httpVersionMinor: number;
-  /** Of the peer. */
+  /** The address of the peer. */
   readonly address: string;
-  /** Where the connection was accepted: what this service can be addressed by. A Unix socket has neither. */
+  /** The local address and port of the connection, which are the service's own. A Unix socket has neither. */
   readonly localAddress: string | undefined;
   readonly localPort: number | undefined;
   readonly encrypted: boolean;
-  /** That the peer proved to hold in the TLS handshake, in DER; null where it showed none. */
+  /** The certificate of the peer, proven in the TLS handshake, in DER; null if it sent none. */
   readonly certificate: Uint8Array | null;
   readonly hasBody: boolean;
 }
@@ -36,25 +36,25 @@ export interface AnswerHead {
   readonly rawHeaders: readonly (string | readonly string[])[];
 }
 
-/** A piece of a body: its own bytes, or text. */
+/** A piece of a body: bytes with their own buffer, or text. */
 export type Piece = Uint8Array | string;
 
-/** About one exchange, to the management plane. */
+/** Messages about one exchange to the management plane. */
 export type ToExchange =
   | { readonly kind: 'request'; readonly id: number; readonly head: RequestHead }
   | { readonly kind: 'body'; readonly id: number; readonly piece: Uint8Array }
   | { readonly kind: 'body-end'; readonly id: number }
-  /** The client took so many bytes of the answer. */
+  /** The client has received this many bytes of the answer. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
-  /** The client is gone. */
+  /** The client has disconnected. */
   | { readonly kind: 'gone'; readonly id: number };
 
-/** About one exchange, from the management plane. */
+/** Messages about one exchange from the management plane. */
 export type FromExchange =
-  /** So many bytes of the request's body were read. */
+  /** This many bytes of the request's body were read. */
   | { readonly kind: 'read'; readonly id: number; readonly bytes: number }
   | { readonly kind: 'continue'; readonly id: number }
-  /** A part of the answer: the first has a head, the last says so. */
+  /** A part of the answer: the first has a head, the last has `isLast`. */
   | {
       readonly kind: 'answer';
       readonly id: number;
@@ -64,58 +64,58 @@ export type FromExchange =
     }
   /** The body took too long to arrive. */
   | { readonly kind: 'late'; readonly id: number }
-  /** There is no answer, or no more of it. */
+  /** There is no answer, or no further part of it. */
   | { readonly kind: 'cut'; readonly id: number };
 
-/** What another plane opens the data with that the reading plane opened. */
+/** What another plane needs to open the data that the reading plane has opened. */
 export interface PlaneData {
   readonly config: ServeConfig;
-  /** Its way to the one that writes, where there is only one. */
+  /** The port to the writer, if there is only one writer. */
   readonly writer: MessagePort | null;
   readonly keyring: HandedKeyring;
   readonly storedKeyring: Uint8Array;
-  /** Where time begins. */
+  /** The signed time from which the clock continues. */
   readonly signed: SignedTime | null;
   readonly movedClock: SharedArrayBuffer | null;
-  /** Where it counts. */
+  /** The buffer of its metrics. */
   readonly meter: SharedArrayBuffer;
 }
 
-/** What the management plane begins with. */
+/** The data that the management plane begins with. */
 export interface ManagementData extends PlaneData {
-  /** What the operator takes upon themselves with this start. */
+  /** The risks that the operator accepts with this start. */
   readonly accepted: readonly Acceptance[];
   readonly encrypted: boolean;
-  /** Whether memory that only the start needed is given back. */
+  /** Whether memory that only the start needed is released. */
   readonly sparing: boolean;
   readonly timeouts: Timeouts | undefined;
   readonly passwordCosts: PasswordCosts | undefined;
 }
 
-/** That it began, or why it can't: because of how the service was started, or of what was found. */
+/** The result of beginning, or the reason why it failed: a usage error, or something found at the start. */
 export type Beginning<Begun> =
   | { readonly begun: Begun }
   | { readonly refused: string; readonly isUsage: boolean };
 
-/** From either side: a change that it committed, or an address whose caller failed to prove who they are. */
+/** Messages from either side: a committed change, or an address whose caller failed to authenticate. */
 export type SharedServices = {
   touched: (ids: readonly string[]) => void;
   failed: (address: string) => void;
 };
 
-/** What every other plane does for the reading plane. */
+/** The services of every other plane for the reading plane. */
 export type PlaneServices<Data, Begun> = SharedServices & {
   begin: (data: Data) => Promise<Beginning<Begun>>;
-  /** Finishes what it does, and ends. */
+  /** Finishes work in progress and ends. */
   stop: () => void;
 };
 
-/** What the reading plane does for every other plane. */
+/** The services of the reading plane for every other plane. */
 export type ReadingServices = SharedServices & {
   report: (line: string, requestId?: string) => void;
 };
 
-/** What a plane's log is asked for by another. */
+/** The services of a plane's log for another plane. */
 export type LedgerServices = {
   settle: () => Promise<void>;
   writeHourCounts: () => Promise<void>;
@@ -136,7 +136,7 @@ export type ForManagement = ReadingServices &
     exchange: (message: FromExchange) => void;
   };
 
-/** What is to be done, or why that was not understood. */
+/** The requested use, or the fault in the request. */
 export type UseMessage =
   | { readonly call: UseCall }
   | { readonly key: KeyCall }
@@ -148,7 +148,7 @@ export interface UseOrder {
   readonly asked: UseMessage;
 }
 
-/** What came of one. What could not be recorded fails instead: nothing of it may be handed out. */
+/** The outcome of a use. If it could not be recorded, the call fails instead, and nothing of it is returned. */
 export interface UseOutcome {
   readonly status: number;
   readonly receipt: string;

@@ -1,4 +1,4 @@
-/** Opens in another thread of the process what the reading plane opened before: the same writer, keyring and clock. */
+/** Opens the data in another thread that the reading plane has opened: with the same writer, keyring and clock. */
 import type { Sealed } from '../../base/bytes.ts';
 import { clockWith, wallClock } from '../../base/clock.ts';
 import { idGenerator } from '../../contract/id.ts';
@@ -16,7 +16,7 @@ export async function openInPlane(
   const location = locationOf(config, true);
   const beside = location.engine === 'sqlite' ? { ...location, writer: writer! } : location;
   const store = await openStore(beside, sibling);
-  // The reading plane, whose clock is the same, tells the operator when it is behind.
+  // The reading plane has the same clock, and reports to the operator if it is behind.
   const parts = { wall: wallClock(movedClock), elapsed: () => performance.now(), signed, onBehind: () => {} };
   const clock = clockWith(parts);
   return {

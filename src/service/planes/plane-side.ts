@@ -1,4 +1,4 @@
-/** A plane's own side of its channel: it begins with what it is handed, is told of changes, and ends when it is told to. */
+/** A plane's own side of its channel: it begins with data that it receives, is notified of changes, and can be stopped. */
 import type { MessagePort } from 'node:worker_threads';
 import { describe } from '../../base/described-error.ts';
 import type { Sibling } from '../../store/store.ts';
@@ -17,23 +17,23 @@ export interface ToReading<Near extends Services> {
 
 export interface BegunPlane<Begun> {
   readonly begun: Begun;
-  /** An address failed elsewhere. */
+  /** Called when an address failed to authenticate on another plane. */
   failed(address: string): void;
   stop(): Promise<void>;
 }
 
-/** What came of the beginning. */
+/** The state of the beginning. */
 export interface Begin<Made> {
   /** Null until it has begun. */
   readonly made: Made | null;
-  /** Rejects where it could not begin. */
+  /** Rejects if it could not begin. */
   readonly whenMade: Promise<Made>;
 }
 
 export interface PlaneSide<Data, Made, Near extends Services> {
-  /** Opens what it needs; closes it again where it fails. */
+  /** Opens what the plane needs, and closes it again on failure. */
   readonly begin: (data: Data, reading: ToReading<Near>) => Promise<Made>;
-  /** What it does besides what every plane does. */
+  /** Services in addition to those of every plane. */
   readonly services: (begin: Begin<Made>) => Services;
   readonly gather?: number;
 }

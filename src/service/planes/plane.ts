@@ -1,6 +1,6 @@
 /**
- * The reading plane's hold on another plane: a thread that opens the same data, hears of what others change before
- * anything is asked of it, and is heard. What it held when it ends fails; the reading plane goes on.
+ * The reading plane's handle on another plane: a thread that opens the same data, and exchanges notifications of changes
+ * before any request that depends on them. If the thread ends, its open calls fail and the reading plane continues.
  */
 import { describe } from '../../base/described-error.ts';
 import type { Sibling } from '../../store/store.ts';
@@ -9,27 +9,27 @@ import { type StartThread, startThread, type Thread } from '../../threads/thread
 import type { Report } from '../settings/report.ts';
 import type { PlaneData, PlaneServices, ReadingServices } from './messages.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each plane says what it begins with and what comes of that
+// biome-ignore lint/suspicious/noExplicitAny: each plane declares its own data and result
 type AnyPlane = PlaneServices<any, any> & Services;
 type DataOf<Far extends AnyPlane> = Parameters<Far['begin']>[0];
 type BeginningOf<Far extends AnyPlane> = Awaited<ReturnType<Far['begin']>>;
 
 export interface PlaneOptions {
-  /** As the operator reads it. */
+  /** The name in reports to the operator. */
   readonly name: string;
   readonly file: URL;
   readonly report: Report;
   readonly start: StartThread | undefined;
-  /** What it may call here, besides what every plane may. */
+  /** Services that it may call here, in addition to those for every plane. */
   readonly services?: Services;
   /** See `ChannelOptions`. */
   readonly gather?: number;
   readonly onEnded: () => void;
 }
 
-/** In MB. One that needs more is in trouble: it ends, and the reads do not. */
+/** In MB. A thread that needs more has a fault: it ends, and reads continue. */
 const largestHeap = 320;
-/** In MB, for what lives shortly. */
+/** In MB, for short-lived objects. */
 const youngest = 12;
 
 export class Plane<Far extends AnyPlane> {
@@ -43,7 +43,7 @@ export class Plane<Far extends AnyPlane> {
     this.#options = options;
   }
 
-  /** For the store: what is committed here is known over there, and the other way round. */
+  /** For the store: notifies the other plane of changes committed here, and the other way round. */
   get sibling(): Sibling {
     return {
       tell: ids => this.#near?.notify('touched', ids),
@@ -53,7 +53,7 @@ export class Plane<Far extends AnyPlane> {
 
   readonly tellFailed = (address: string): void => this.#near?.notify('failed', address);
 
-  /** Told of addresses whose callers failed to prove who they are over there. */
+  /** The listener gets the addresses whose callers failed to authenticate on the other plane. */
   onFailed(listener: (address: string) => void): void {
     this.#failed = listener;
   }
@@ -62,12 +62,12 @@ export class Plane<Far extends AnyPlane> {
     return this.#isStopping;
   }
 
-  /** Its thread, if one runs. */
+  /** The running thread, if there is one. */
   get thread(): Thread<Far> | null {
     return this.#thread?.isOver === false ? this.#thread : null;
   }
 
-  /** A thread that loads what it needs, and waits for its beginning. */
+  /** Starts a thread that loads its code and waits for `begin`. */
   start(): Thread<Far> {
     const { name, file, report, start = startThread, services, gather, onEnded } = this.#options;
     const every: ReadingServices = {
@@ -95,7 +95,7 @@ export class Plane<Far extends AnyPlane> {
     return beginning as Promise<BeginningOf<Far>>;
   }
 
-  /** Resolves once it has finished what it does, and is gone; after so many milliseconds without finishing. */
+  /** Resolves once the plane has finished its work and ended; after `longest` milliseconds, it is terminated. */
   async stop(longest?: number): Promise<void> {
     this.#isStopping = true;
     const thread = this.thread;
@@ -107,7 +107,7 @@ export class Plane<Far extends AnyPlane> {
     clearTimeout(patience);
   }
 
-  /** Without finishing anything. */
+  /** Ends the thread without finishing work in progress. */
   async terminate(): Promise<void> {
     this.#isStopping = true;
     await this.#thread?.terminate();
@@ -118,7 +118,7 @@ export class Plane<Far extends AnyPlane> {
   }
 }
 
-/** What every plane does. */
+/** The thread, typed with the services of every plane. */
 function asPlane<Far extends AnyPlane>(thread: Thread<Far>): Thread<PlaneServices<unknown, unknown>> {
   return thread as unknown as Thread<PlaneServices<unknown, unknown>>;
 }

@@ -1,8 +1,7 @@
 /**
- * The reading plane's side of requests that the management plane answers. They are parsed once, here; what crosses to
- * the other thread are the head, and the bodies piece by piece, so many bytes at a time as the other side takes.
- * Bounded in number, for all and for each caller; what finds a bound reached, or the other plane gone, is told to come
- * back.
+ * The reading plane's side of requests that the management plane answers. They are parsed once, here; the other thread
+ * gets the head, and the body in pieces, no faster than it reads them. The number of such requests is limited, in total
+ * and per caller. Beyond a limit, or without a management plane, a request gets UNAVAILABLE and may be retried.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,16 +11,16 @@ import type { FromExchange, RequestHead, ToExchange } from './messages.ts';
 export interface RequestForwarderParts {
   readonly post: (message: ToExchange, transfer?: readonly ArrayBuffer[]) => void;
   readonly isUp: () => boolean;
-  /** Answers that the service can't do this now. */
+  /** Answers that the service is unavailable. */
   readonly refuse: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Answers what took too long to arrive, and ends its connection. */
+  /** Answers a request whose body took too long to arrive, and ends its connection. */
   readonly onLate: (request: IncomingMessage) => void;
 }
 
 const mostAtOnce = 2_000;
-/** Of one caller. */
+/** The limit per caller. */
 const mostOfOne = 500;
-/** In bytes, of one body. */
+/** The most bytes of one body in transit between the threads. */
 export const largestFlight = 64 * 1024;
 
 export class RequestForwarder {
@@ -60,7 +59,7 @@ export class RequestForwarder {
     this.#exchanges.get(message.id)?.take(message);
   }
 
-  /** The management plane is gone, and with it whatever it was about to answer. */
+  /** Fails all open requests, because the management plane has ended. */
   failAll(): void {
     for (const exchange of this.#exchanges.values()) exchange.fail();
   }
@@ -138,7 +137,7 @@ class Exchange {
   }
 }
 
-/** As whom a request comes, good or not: the credential that it brings, or else its address. */
+/** Identifies the caller of a request: its credential, valid or not, or else its address. */
 function callerOf({ headers, socket }: IncomingMessage): string {
   const token = headers['x-vault-token'] ?? headers.authorization ?? headers.cookie;
   return token === undefined ? (socket.remoteAddress ?? '') : String(token);
@@ -161,13 +160,13 @@ function headOf(request: IncomingMessage): RequestHead {
   };
 }
 
-/** Nobody vouches for it yet: that the peer holds its key is all that the handshake proves. */
+/** The certificate is not verified yet: the handshake only proves that the peer has its private key. */
 function certificateOf(socket: Socket): Uint8Array | null {
   const shown = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
   return shown === undefined ? null : ownBytes(shown.raw);
 }
 
-/** What crosses to the other thread takes its whole memory along: a copy has no neighbours. */
+/** Copies the bytes, because a transfer to another thread moves their whole underlying buffer. */
 export function ownBytes(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.prototype.slice.call(chunk) as Uint8Array<ArrayBuffer>;
 }

@@ -1,7 +1,6 @@
 /**
- * The management plane's side of requests that the reading plane hands over: to the router they look as if they had
- * come over a connection of their own. What it writes goes back as a head and pieces of a body, and no further than the
- * client takes it.
+ * The management plane's side of requests that the reading plane forwards: to the router, each looks as if it had its
+ * own connection. The answer goes back as a head and pieces of a body, no faster than the client reads it.
  */
 import {
   type ClientRequest,
@@ -33,7 +32,7 @@ export class RequestReceiver {
     else this.#exchanges.get(message.id)?.take(message);
   }
 
-  /** Has the reading plane say that its body took too long. */
+  /** Makes the reading plane answer that the body took too long. */
   late(request: IncomingMessage): void {
     const id = this.#ids.get(request);
     if (id !== undefined) this.#post({ kind: 'late', id });
@@ -81,14 +80,14 @@ function goneError(): Error {
   return Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }
 
-/** The connection as the router sees it: where it comes from, and whether more may be written. */
+/** The connection as the router sees it: its addresses, and whether more may be written. */
 class ForwardedSocket extends Duplex {
   readonly remoteAddress: string;
   readonly localAddress: string | undefined;
   readonly localPort: number | undefined;
   readonly encrypted: boolean;
   readonly clientCertificate: Uint8Array | null;
-  /** Bytes of the answer that the client has not taken yet. */
+  /** Bytes of the answer that the client has not received yet. */
   #untaken = 0;
   #waiting: (() => void) | null = null;
 
@@ -114,7 +113,7 @@ class ForwardedSocket extends Duplex {
 
   override _read(): void {}
 
-  /** What comes here was posted already; it only waits for its turn. */
+  /** The chunk was already posted; this only delays the next one. */
   override _write(_chunk: unknown, _encoding: string, done: () => void): void {
     if (this.#untaken < largestFlight) done();
     else this.#waiting = done;
@@ -155,14 +154,14 @@ class ForwardedRequest extends IncomingMessage {
   }
 
   override _read(size: number): void {
-    super._read(size); // It notes that somebody reads.
+    super._read(size); // Marks the request as being read.
     if (this.#unread === 0) return;
     this.#tellRead(this.#unread);
     this.#unread = 0;
   }
 }
 
-/** As a server joins them: what may stand only once keeps its first value, the rest become lists. */
+/** Joins headers as Node's server does: for these, the first value counts; all others become lists. */
 const single = new Set(
   'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since last-modified location max-forwards proxy-authorization referer retry-after server user-agent'.split(
     ' ',
@@ -193,7 +192,7 @@ class ForwardedResponse extends ServerResponse {
     this.#post = post;
     this.#socket = socket;
     this.assignSocket(socket as Duplex as Socket);
-    // What a server does: whoever writes goes on once there is room, and whoever watches the connection is told its end.
+    // As in a server: writers continue once there is room, and the end of the connection is visible.
     socket.on('drain', () => this.emit('drain'));
     this.once('finish', () => socket.destroy());
     this.once('close', () => {
@@ -243,7 +242,7 @@ class ForwardedResponse extends ServerResponse {
   }
 }
 
-/** As they are spelled; the types know this of requests alone. */
+/** The header names with their spelling; the types declare this method only for requests. */
 function namesIn(message: object): string[] {
   return (message as ClientRequest).getRawHeaderNames();
 }
@@ -257,7 +256,7 @@ function pieceOf(chunk: unknown, encoding: unknown): (Piece & { readonly buffer?
   if (typeof chunk !== 'string') return ownBytes(chunk as Uint8Array);
   const isText = encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';
   if (!isText) return ownBytes(Buffer.from(chunk, encoding as BufferEncoding));
-  // What is long is encoded here rather than where the reads are answered.
+  // Long text is encoded here, and not on the plane that answers reads.
   return chunk.length < longText ? chunk : encoder.encode(chunk);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The plane of uses: brokered calls and the use of keys, on an event loop of its own, with chains of its own in the log.
- * Neither what these cost nor what other services do is felt by those who read a vault.
+ * The plane of uses: brokered calls and the use of keys, on its own event loop, with its own chains in the log. Neither
+ * their cost nor the behaviour of other services affects vault reads.
  */
 import type { MessagePort } from 'node:worker_threads';
 import { egressInto } from '../../access/egress.ts';
@@ -18,7 +18,7 @@ import type { PlaneData, ReadingServices, UseOrder, UseOutcome } from './message
 import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
 
-/** How long calls that are cut off may take to say so in the log. */
+/** How long cancelled calls may take to be recorded. */
 const longestStop = 2_000;
 
 interface Made extends BegunPlane<null> {

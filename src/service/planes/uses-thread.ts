@@ -3,7 +3,7 @@ import { giveWay } from '../../threads/priority.ts';
 import { starterPort } from '../../threads/thread.ts';
 import { usesPlane } from './uses-plane.ts';
 
-/** A call waits for another service anyway; reads of a vault come first. */
+/** Vault reads have priority, since a call waits for another service anyway. */
 const niceness = 10;
 
 giveWay(niceness);

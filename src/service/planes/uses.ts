@@ -1,6 +1,6 @@
 /**
- * The reading plane's view of the plane of uses. Its thread starts with the first use; one that dies takes what it held
- * with it, which is refused, and the next use starts another.
+ * The reading plane's view of the plane of uses. Its thread starts with the first use. If it dies, its open calls are
+ * refused, and the next use starts another thread.
  */
 import { Failure } from '../../contract/errors.ts';
 import type { Uses as UsesOfVault } from '../../domain/reading.ts';
@@ -20,16 +20,16 @@ import type {
 } from './messages.ts';
 import { Plane } from './plane.ts';
 
-/** What the plane of uses needs of the reading plane. */
+/** What the plane of uses needs from the reading plane. */
 export interface UsesParts {
   readonly data: () => PlaneData;
   /** Records that a request was not served. */
   readonly refuse: (facts: RequestFacts, failure: Failure) => Promise<UseResult<never>>;
-  /** A caller over there failed to prove who they are. */
+  /** Called when a caller failed to authenticate on the plane of uses. */
   readonly failed: (address: string) => void;
 }
 
-/** In milliseconds: a service that stops does not wait for longer. */
+/** In milliseconds: a stopping service does not wait longer. */
 const longestStop = 5_000;
 
 export class Uses implements UsesOfVault, OtherLedger {
@@ -68,7 +68,7 @@ export class Uses implements UsesOfVault, OtherLedger {
 
   writeHourCounts = (): Promise<void> => this.#ask('writeHourCounts');
 
-  /** Resolves once what it does is recorded, and it is gone. */
+  /** Resolves once its work is recorded and the thread has ended. */
   stop(): Promise<void> {
     return this.plane.stop(longestStop);
   }
@@ -83,13 +83,13 @@ export class Uses implements UsesOfVault, OtherLedger {
     try {
       return resultOf(await thread.call('use', { of, facts: copied, asked }));
     } catch (error) {
-      // How far it got is unknown.
+      // It is unknown how far the call got.
       if (error instanceof ThreadEnded) return refuse(facts, error);
       throw error;
     }
   }
 
-  /** One that was stopped has recorded all it did. */
+  /** A stopped plane has already recorded everything. */
   async #ask(what: keyof LedgerServices): Promise<void> {
     await this.plane.thread?.call(what).catch(error => {
       if (!this.plane.isStopping) throw error;
@@ -104,7 +104,7 @@ export class Uses implements UsesOfVault, OtherLedger {
         this.#report(`the plane of uses could not begin: ${beginning.refused}`);
         void thread.terminate();
       },
-      () => {}, // It ended: its calls are refused.
+      () => {}, // The thread has ended: its calls are refused.
     );
     return thread;
   }

@@ -1,4 +1,4 @@
-/** The flags of the commands that open the data, and of those for assistants: what each is called, takes and means. */
+/** The flags of the commands that open the data and of the MCP commands: their names, values and help. */
 import { readFileSync } from 'node:fs';
 import { isCidr } from '../../access/address.ts';
 import type { Keep } from '../../backup/schedule.ts';
@@ -9,7 +9,7 @@ import { recipientFrom } from '../../keyring/age/keys.ts';
 import { addressIn } from '../../store/postgres/address.ts';
 import { choice, flag, isHttpUrl, type Option, serviceUrl, text, whole } from './options.ts';
 
-/** 0, which no checkpoint has, if none is given. */
+/** 0, which is not the number of any checkpoint, if none is given. */
 const checkpointNumber = (help: string) => whole('N', help, 0, 1, 999_999_999);
 
 const cidrs = (help: string): Option<readonly string[]> => ({
@@ -57,7 +57,7 @@ function clientsIn(content: string): readonly ClientDocument[] {
   }
 }
 
-/** Where the data and its root key are: the same for every command that touches them. */
+/** The location of the data and its root key, for every command that uses them. */
 export const placeOptions = {
   data: { ...text('DIR', 'the data folder (default: ./data)'), fallback: 'data' } as Option<string>,
   'database-url': {
@@ -72,7 +72,7 @@ export const placeOptions = {
   'database-listen-url': {
     ...text(
       'URL',
-      'a direct way to the same database, for notifications, where --database-url names a pooler',
+      'a direct URL of the same database, for notifications, if --database-url is that of a pooler',
     ),
     parse: databaseUrl,
   } satisfies Option<string | null> as Option<string | null>,
@@ -86,7 +86,7 @@ export const placeOptions = {
 
 const newDatabase = flag('create a new database although a root key already exists');
 
-/** What a backup is encrypted for. */
+/** The recipients of an encrypted backup. */
 export const recipientOptions = {
   'backup-recipient': {
     value: 'KEY[,KEY]',
@@ -102,7 +102,7 @@ export const recipientOptions = {
   'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
 };
 
-/** For whoever writes or reads archives of the audit log. */
+/** For commands that write or read archives of the audit log. */
 export const archiveOptions = {
   'audit-archive': text(
     'DIR',
@@ -110,7 +110,7 @@ export const archiveOptions = {
   ),
 };
 
-/** Such as 6h; in milliseconds. */
+/** Parses a duration such as `6h` into milliseconds. */
 function durationOf(given: string): number {
   const [, count, unit] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? [];
   if (count === undefined)
@@ -119,16 +119,16 @@ function durationOf(given: string): number {
 }
 
 const scheduleOptions = {
-  'backup-to': text('DIR', 'take backups into this folder, by the service itself'),
+  'backup-to': text('DIR', 'let the service take backups into this folder'),
   'backup-every': {
     value: 'TIME',
-    help: 'how often, such as 30m, 6h or 1d (default: 6h)',
+    help: 'how often to take a backup, such as 30m, 6h or 1d (default: 6h)',
     fallback: durationOf('6h'),
     parse: durationOf,
   } satisfies Option<number> as Option<number>,
   keep: {
     value: 'N|TIME',
-    help: 'how many of those backups to keep, or for how long, such as 30d (default: 28)',
+    help: 'how many of these backups to keep, or for how long, such as 30d (default: 28)',
     fallback: { count: 28 },
     parse: given => (/^[1-9]\d{0,4}$/.test(given) ? { count: Number(given) } : { age: durationOf(given) }),
   } satisfies Option<Keep> as Option<Keep>,
@@ -181,13 +181,13 @@ export const serveOptions = {
   'oidc-name': text('NAME', 'the issuer’s name on the sign-in button (default: Single sign-on)'),
   'oidc-groups-claim': text(
     'NAME',
-    'the claim in which the issuer lists a person’s groups; fills groups with single_sign_on by their names',
+    'the claim with a person’s groups; it fills the groups with single_sign_on that have these names',
   ),
   'public-url': urls(
     'the addresses at which clients reach the service; sign-in and the tool endpoint refuse other Host headers',
   ),
   oauth: choice(
-    'lead clients of the tool endpoint to sign in: when a call has no key (offered), or from their first request on (required)',
+    'let clients of the tool endpoint sign in: on the first call without a key (offered), or on the first request (required)',
     ['offered', 'required'] as const,
   ),
   'oauth-client': {
@@ -220,7 +220,7 @@ export const serveOptions = {
     fallback: '127.0.0.1',
   } as Option<string>,
   'allow-private-issuers': cidrs(
-    'private networks that the keys of token issuers may be fetched from, also over plain http',
+    'private networks from which keys of token issuers may be fetched, also over plain http',
   ),
   'log-retention-days': whole(
     'N',
@@ -231,7 +231,7 @@ export const serveOptions = {
   ),
   'audit-retention-days': whole(
     'N',
-    'days to keep audit log entries before they go to archives (default: 0, which keeps them indefinitely)',
+    'days to keep audit log entries before they are archived (default: 0, which keeps them indefinitely)',
     0,
     0,
     36_500,
@@ -256,7 +256,7 @@ export const setupOptions = {
     mostEnterpriseLimit,
   ),
   'new-key': flag('add an owner’s API key to an existing organization'),
-  email: text('ADDRESS', 'invite this person as an owner, and print the link that they join with'),
+  email: text('ADDRESS', 'invite this person as an owner, and print the link with which they join'),
   'public-url': urls('the address of the dashboard, for the link (default: http://localhost:8420)'),
   json: flag('print one JSON object'),
 };
@@ -270,7 +270,7 @@ export const setPlanOptions = {
 
 export const ownerResetOptions = {
   ...placeOptions,
-  organization: text('NAME', 'the name of the organization, where there are several'),
+  organization: text('NAME', 'the name of the organization, if there are several'),
   email: text('ADDRESS', 'the owner’s email address'),
   url: { ...serviceUrl, help: 'the address of the dashboard, for the link (default: http://localhost:8420)' },
   json: flag('print one JSON object'),

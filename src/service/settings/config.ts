@@ -18,22 +18,22 @@ export interface EnvironmentSecrets {
   readonly oidcClientSecret: string | null;
   /** A vault access key, for commands that call a remote service. */
   readonly accessKey: string | null;
-  /** Of backups. */
+  /** The passphrase for backups. */
   readonly backupPassphrase: string | null;
-  /** What PostgreSQL's own clients take from there. */
+  /** The variables that PostgreSQL's own clients also use. */
   readonly postgresEnvironment: Environment;
 }
 
-/** What is set by variables that other programs know too. */
+/** Settings from variables that other programs also use. */
 export interface EnvironmentSettings {
-  /** Null where no traces are sent. */
+  /** Null if no traces are sent. */
   readonly tracing: TracingSettings | null;
 }
 
 export type DataPlace = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & DataPlace & EnvironmentSettings;
 
-/** The settings that say where the root key comes from. */
+/** The settings for the source of the root key. */
 export type RootKeyPlace = Pick<
   DataPlace,
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
@@ -47,7 +47,7 @@ export function readConfig<O extends Options>(
   return readConfigOf(options, args, environment, 0).config;
 }
 
-/** The same, with at most so many arguments that are not flags. */
+/** The same, with at most `most` arguments that are not flags. */
 export function readConfigOf<O extends Options>(
   options: O,
   args: readonly string[],
@@ -80,7 +80,7 @@ export function readConfigOf<O extends Options>(
   return { config, positionals };
 }
 
-/** Only of those who serve: no other command should end because of them. */
+/** Only read for `serve`, so that an invalid variable does not stop other commands. */
 function tracingIn(options: Options, environment: Environment): TracingSettings | null {
   if (!('port' in options)) return null;
   try {

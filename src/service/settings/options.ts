@@ -1,6 +1,6 @@
 /**
- * The grammar of flags: what a flag takes, its environment variable (`--tls-cert`, `STRONGROOM_TLS_CERT`), and its line
- * in the help. It imports next to nothing, because every command waits for it.
+ * The grammar of flags: their values, environment variables (`--tls-cert`, `STRONGROOM_TLS_CERT`) and lines in the help.
+ * It imports very little, because every command waits for it.
  */
 import { parseArgs } from 'node:util';
 import { isThisMachine } from '../../base/this-machine.ts';
@@ -11,11 +11,11 @@ export interface Option<T> {
   readonly value?: string;
   /** One letter, as in `-i`. */
   readonly short?: string;
-  /** Can be repeated: the values are joined by commas. Any other flag is given only once. */
+  /** May be repeated: the values are joined by commas. Any other flag may be given only once. */
   readonly list?: true;
   readonly help: string;
   readonly fallback: T;
-  /** Throws an error that says what would be right. */
+  /** Throws an error that says which values are valid. */
   readonly parse: (text: string) => T;
 }
 
@@ -61,7 +61,7 @@ export const whole = (
   },
 });
 
-/** Names with commas between them; the flag may also be repeated. */
+/** Names separated by commas; the flag may also be repeated. */
 export const names = (help: string): Option<readonly string[]> => ({
   value: 'NAME[,NAME]',
   list: true,
@@ -69,7 +69,7 @@ export const names = (help: string): Option<readonly string[]> => ({
   fallback: [],
   parse: given => {
     const list = given.split(',').map(part => part.trim());
-    if (list.includes('')) throw new Error('must be names with commas between them');
+    if (list.includes('')) throw new Error('must be names separated by commas');
     return list;
   },
 });
@@ -105,12 +105,12 @@ export const serviceUrl: Option<string | null> = {
 
 const unixSocket = /^unix:(\/.+)$/;
 
-/** The file of the socket that an address such as `unix:/run/strongroom.sock` names; null for any other address. */
+/** The file of the socket in an address such as `unix:/run/strongroom.sock`; null for any other address. */
 export function socketIn(address: string): string | null {
   return unixSocket.exec(address)?.[1] ?? null;
 }
 
-/** For those who can also ask over a Unix socket of this machine. */
+/** For commands that can also use a Unix socket on this machine. */
 export const serviceAddress: Option<string | null> = {
   ...serviceUrl,
   help: 'the address of the service, or unix:/FILE for its Unix socket',
@@ -130,7 +130,7 @@ export function readOptions<O extends Options>(
   return readCommand(options, args, environment, 0).values;
 }
 
-/** The same, with at most so many arguments that are not flags. */
+/** The same, with at most `most` arguments that are not flags. */
 export function readCommand<O extends Options>(
   options: O,
   args: readonly string[],
@@ -138,7 +138,7 @@ export function readCommand<O extends Options>(
   most: number,
 ): { readonly values: ValuesOf<O>; readonly positionals: readonly string[] } {
   const { given, positionals } = parseFlags(options, args, most > 0);
-  // What was given may be a value that ended up in the wrong place, so it is not repeated.
+  // An argument may be a secret value in the wrong place, so it is not repeated.
   if (positionals.length > most) throw new UsageError(`takes at most ${counted(most, 'argument')}`);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -189,13 +189,13 @@ function parsed(
     const [sentence] = message.split(/\.\s/);
     throw new UsageError(
       code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
-        ? `${sentence!.replace('Unknown option', 'unknown flag')}: --help lists those that there are`
+        ? `${sentence!.replace('Unknown option', 'unknown flag')}: see --help`
         : sentence,
     );
   }
 }
 
-/** If a flag is repeated, neither value is silently ignored. */
+/** Refuses a repeated flag, so that no value is silently ignored. */
 function oneOf(name: string, { list }: Option<unknown>, values: readonly unknown[]): string {
   if (values.length > 1 && list !== true) throw new UsageError(`--${name} can be given only once`);
   return values.join(',');
@@ -209,7 +209,7 @@ function parseValue(option: Option<unknown>, source: string, value: string): unk
   }
 }
 
-/** What a command tells of itself. */
+/** The description of a command for its help. */
 interface Described {
   readonly usage: string;
   readonly about: string;
@@ -219,7 +219,7 @@ interface Described {
 
 const column = 36;
 
-/** A flag and what it does; a flag that is too long for its column has a line of its own. */
+/** A flag and its help; a flag that is too long for its column gets a separate line. */
 function helpLine(name: string, { value, help, short }: Option<unknown>): string {
   const head = `  ${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
   return head.length > column ? `${head}\n${' '.repeat(column)} ${help}` : `${head.padEnd(column)} ${help}`;

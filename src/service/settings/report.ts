@@ -1,12 +1,12 @@
-/** What the operator is told: lines, how they are printed, and the errors whose message is meant for them. */
+/** Reports to the operator: how they are printed, and the errors whose messages are meant for people. */
 import { describe, summary } from '../../base/described-error.ts';
 
-/** One line for the operator, and the request that it is about: what happened, never what was sent. */
+/** Prints one line for the operator, with the request that it is about. It never contains input. */
 export type Report = (line: string, requestId?: string) => void;
 
 export type ReportFormat = 'text' | 'json';
 
-/** A report as it is printed. */
+/** Formats a report for printing. */
 export function reportLine(format: ReportFormat, time: Date, line: string, requestId?: string): string {
   const at = time.toISOString();
   if (format === 'json') return `${JSON.stringify({ time: at, message: line, request_id: requestId })}\n`;
@@ -18,8 +18,8 @@ const foldedFor = 60_000;
 const mostFolded = 100;
 
 /**
- * What is reported again and again, because a database is away for instance, is printed once a minute, and how often it
- * was: a report must never be what fills the disk.
+ * Prints a repeated report, for instance about an unavailable database, once a minute with its count, so that reports
+ * never fill the disk.
  */
 export function folding(report: Report, now: () => number = Date.now): Report {
   const told = new Map<string, { since: number; again: number }>();
@@ -37,7 +37,7 @@ export function folding(report: Report, now: () => number = Date.now): Report {
   };
 }
 
-/** How many there are of something. */
+/** A count with its noun in the singular or plural. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
@@ -45,10 +45,10 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** The command line is not valid. The message is the one line that the user sees. */
 export class UsageError extends Error {}
 
-/** Something found at the start is not as it should be. The message is the one line that the operator sees. */
+/** A check at the start failed. The message is the one line that the operator sees. */
 export class StartRefused extends Error {}
 
-/** What was asked can't be done. The message is the one line that the user sees. */
+/** A request that can't be fulfilled. The message is the one line that the user sees. */
 export class Refusal extends Error {
   readonly exitCode: number;
 
@@ -63,23 +63,23 @@ const fileFaults: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
   EEXIST: 'it exists already',
-  EACCES: 'this user may not',
+  EACCES: 'permission denied',
   EPERM: 'the system does not permit it',
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space is left',
 };
 
-/** A file or folder that can't be used, in a sentence; null for any other error. Its path is one that was given. */
+/** Describes a file or folder that can't be used; null for any other error. Its path comes from the user. */
 function fileFault(error: unknown): string | null {
   const { path, code = '', syscall } = error as NodeJS.ErrnoException;
   const fault = fileFaults[code];
-  // A folder can be opened: only reading it fails, and the system doesn't say then what was read.
+  // A folder can be opened; only reading it fails, and then the error does not contain the path.
   const named = path ?? (code === 'EISDIR' ? 'a file that was given' : undefined);
   if (!(error instanceof Error) || named === undefined || fault === undefined) return null;
   return `${named} can’t be ${syscall === 'mkdir' ? 'created' : 'used'}: ${fault}`;
 }
 
-/** Callers are told that something went wrong; operators are told what is not as it was written. */
+/** Callers only learn that an error occurred; operators learn which stored data was altered. */
 function integrityFault(error: unknown): string | null {
   const { cause } = error as Error;
   return cause instanceof Error && cause.message.startsWith('stored data is not as it was written')
@@ -88,8 +88,8 @@ function integrityFault(error: unknown): string | null {
 }
 
 /**
- * The one line that is told of an error: its own, where it was made for that. The classes of the service are loaded
- * only now: no command should wait for them.
+ * The one line to show for an error: its own message, if it is meant for people. The service's error classes are loaded
+ * only here, so that no command waits for them.
  */
 export async function messageOf(error: unknown): Promise<string> {
   if ([UsageError, StartRefused, Refusal].some(kind => error instanceof kind))
@@ -103,6 +103,7 @@ export async function messageOf(error: unknown): Promise<string> {
   const fault = fileFault(error) ?? integrityFault(error);
   if (fault !== null) return fault;
   if (!(error instanceof Failure && error.code === 'UNAVAILABLE')) return describe(error);
-  const why = error.cause instanceof Error ? summary(error.cause) : 'it takes no writes, or is not there';
+  const why =
+    error.cause instanceof Error ? summary(error.cause) : 'it does not accept writes, or is unavailable';
   return `the database can’t be used: ${why}`;
 }
