@@ -47,9 +47,13 @@ describe('strongroom backup', () => {
       await done(['backup', 'verify', inFolder('words.age'), ...place, ...byFile, '--json']),
     );
     assert.equal(verified.verified, 'all');
-    await refused(['backup', 'verify', inFolder('words.age'), ...place], /was not encrypted for the key/, {
-      env: { STRONGROOM_BACKUP_PASSPHRASE: 'another passphrase' },
-    });
+    await refused(
+      ['backup', 'verify', inFolder('words.age'), ...place],
+      /was not encrypted for the given key/,
+      {
+        env: { STRONGROOM_BACKUP_PASSPHRASE: 'another passphrase' },
+      },
+    );
     await refused(
       ['backup', inFolder('x.age'), ...place, '--backup-passphrase', passphrase],
       /unknown flag '--backup-passphrase': --help lists/,

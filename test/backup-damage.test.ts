@@ -119,7 +119,7 @@ describe('a damaged backup', () => {
         [middle, identity, /^the backup can’t be used: it was changed or damaged/],
         [bytes.subarray(0, borders()[3]!), identity, /its end is missing/],
         [bytes.subarray(0, bytes.length - 1), identity, /its end is missing/],
-        [bytes, stranger, /was not encrypted for the key/],
+        [bytes, stranger, /was not encrypted for the given key/],
       ] as const) {
         await assert.rejects(restoreFrom(pieces(source), to, as), (error: Error) => {
           assert.ok(error instanceof BackupError);

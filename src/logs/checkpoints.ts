@@ -176,7 +176,7 @@ export class Checkpointer {
     if (isOurs && head.seq > (before?.seq ?? 0)) return true;
     const place = `${chainOf(head)}, number ${head.seq}`;
     if (!this.#strange.has(place))
-      this.#parts.onError(new Error(`not signing a chain head that this service did not write: ${place}`));
+      this.#parts.onError(new Error(`a chain head that this service did not write is not signed: ${place}`));
     this.#strange.add(place);
     return false;
   }
