@@ -19,9 +19,9 @@ export const tokenKinds = [
   'code',
   'refresh',
 ] as const;
-export type TokenKind = (typeof tokenKinds)[number];
+type TokenKind = (typeof tokenKinds)[number];
 
-export interface ParsedToken {
+interface ParsedToken {
   readonly kind: TokenKind;
   /** The id of the credential's record. */
   readonly id: string;

@@ -30,7 +30,7 @@ export interface Manifest {
   readonly heads: readonly SignedHead[];
 }
 
-export interface TableTotal {
+interface TableTotal {
   readonly rows: number;
   readonly sha256: string;
 }

@@ -33,7 +33,7 @@ export interface LostChanges {
   readonly others: number;
 }
 
-export interface NewerLog {
+interface NewerLog {
   readonly file: string;
   /** PEM. */
   readonly publicKey: string;

@@ -13,7 +13,7 @@ import { type Taken, unfinished, unproven } from './backup.ts';
 /** A number of backups, or a maximum age in milliseconds. */
 export type Keep = { readonly count: number } | { readonly age: number };
 
-export interface ScheduleParts {
+interface ScheduleParts {
   readonly folder: string;
   readonly every: number;
   readonly keep: Keep;
@@ -25,7 +25,7 @@ export interface ScheduleParts {
   readonly take: (file: string, stopping: AbortSignal) => Promise<Taken>;
 }
 
-export interface LastBackup {
+interface LastBackup {
   readonly file: string;
   readonly created_at: string;
   readonly proven_at: string;

@@ -29,7 +29,7 @@ export interface SignedTime {
   readonly aged: number;
 }
 
-export interface ClockParts {
+interface ClockParts {
   /** The machine's clock. */
   readonly wall: () => number;
   /** Monotonic time in milliseconds, independent of the machine's clock. */

@@ -25,7 +25,7 @@ const effects = {
   refuses: { withdraws: false, description: 'someone was refused' },
   maintains: { withdraws: false, description: 'the service or its operator did maintenance' },
 } as const;
-export type AuditEffect = keyof typeof effects;
+type AuditEffect = keyof typeof effects;
 export const auditEffects = Object.keys(effects) as [AuditEffect, ...AuditEffect[]];
 
 const table = {

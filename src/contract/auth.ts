@@ -84,7 +84,7 @@ export const acceptBody = z
   .refine(hasProof, eitherProof)
   .meta({ id: 'InvitationAcceptance', example: { ...exampleToken, password: examplePassword } });
 /** Proves the person's identity again. A one-time code or recovery code is used up by it. */
-export const proofBody = z.strictObject({
+const proofBody = z.strictObject({
   password: password.optional(),
   code: code.optional(),
   credential: credential.optional(),

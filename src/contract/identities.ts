@@ -9,7 +9,7 @@ import { identityPresets } from './identity-presets.ts';
 import { exampleTimes, exampleVaultId, nullableMoment, pem } from './resource-fields.ts';
 import { count, exactLine, exampleId, flag, id, name, oneOf, timestamp } from './text.ts';
 
-export const loginMethods = ['jwt', 'secret_id', 'certificate'] as const;
+const loginMethods = ['jwt', 'secret_id', 'certificate'] as const;
 export type LoginMethod = (typeof loginMethods)[number];
 
 /** In seconds. It bounds the harm of a late revocation. */

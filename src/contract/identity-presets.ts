@@ -89,5 +89,3 @@ export const identityPresets = [
     hint: 'If the trust domain’s tokens have no issuer, leave it out and paste the keys of its bundle.',
   },
 ] as const satisfies readonly IdentityPreset[];
-
-export type PresetName = (typeof identityPresets)[number]['name'];

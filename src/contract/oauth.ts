@@ -8,9 +8,9 @@ import { count, id, oneOf, shownLine, timestamp } from './text.ts';
 
 /** In seconds. */
 export const defaultGrantLife = 12 * 3_600;
-export const longestGrantLife = 30 * 24 * 3_600;
+const longestGrantLife = 30 * 24 * 3_600;
 
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'

@@ -3,7 +3,7 @@
  * is not searched for again once it wasn't found; otherwise a text of nothing but beginnings would take quadratic
  * time.
  */
-export interface FoundBlock {
+interface FoundBlock {
   readonly pem: string;
   readonly label: string;
 }

@@ -1,7 +1,7 @@
 /** The window of every rate limit: one clock minute, the same in every process. Times are in whole seconds. */
 const size = 60;
 
-export interface RateWindow {
+interface RateWindow {
   readonly start: number;
   readonly end: number;
   /** Until the window ends. */

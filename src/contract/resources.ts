@@ -79,7 +79,6 @@ export const vaultCountsQuery = z.strictObject({
       example: exampleId,
     }),
 });
-export type VaultCountsQuery = z.output<typeof vaultCountsQuery>;
 
 const figure = z.int().nullable();
 export const vaultCounts = z
@@ -127,7 +126,6 @@ export const resourceCreate = z
     description: 'The body of the given type; without `type`, a vault is created.',
     example: { name: 'production' },
   });
-export type ResourceCreate = z.output<typeof resourceCreate>;
 
 /** Which fields are allowed depends on the type of the stored resource, so they are checked once it is known. */
 export const resourceUpdate = z.looseObject({}).meta({

@@ -41,14 +41,14 @@ const connection = {
 };
 
 /** How a tool reaches its vault if the request has no credential in its header. */
-export const vaultConnection = z
+const vaultConnection = z
   .strictObject(
     { id: text(64, 'The same as vaultId.').optional(), ...connection },
     { error: 'must be an object' },
   )
   .optional()
   .meta({ description: 'Which vault to read, and with which access key. Usually not needed.' });
-export const credentialsConnection = z
+const credentialsConnection = z
   .strictObject(connection, { error: 'must be an object' })
   .optional()
   .meta({ description: 'Another name for vault.' });

@@ -3,9 +3,7 @@
 export const useMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type UseMethod = (typeof useMethods)[number];
 export const approvalDemands = ['never', 'writes', 'always'] as const;
-export type ApprovalDemand = (typeof approvalDemands)[number];
 export const responseModes = ['full', 'status-only', 'store'] as const;
-export type ResponseMode = (typeof responseModes)[number];
 export const keyOperations = ['sign', 'verify', 'decrypt'] as const;
 export type KeyOperation = (typeof keyOperations)[number];
 export const signingAlgorithms = [

@@ -212,8 +212,8 @@ export const decryption = z
 
 // Approvals
 
-export const approvalStates = ['pending', 'approved', 'refused', 'used', 'expired'] as const;
-export const approvalScopes = ['call', 'rule'] as const;
+const approvalStates = ['pending', 'approved', 'refused', 'used', 'expired'] as const;
+const approvalScopes = ['call', 'rule'] as const;
 export type ApprovalScope = (typeof approvalScopes)[number];
 
 const shownRequest = z.object({

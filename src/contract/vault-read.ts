@@ -47,7 +47,7 @@ export const readSecret = z
   .meta({ id: 'VaultReadSecret', description: 'A secret with its value.' });
 export type ReadSecret = z.output<typeof readSecret>;
 
-export const namedSecret = z.object({ id, name: z.string() }).meta({ id: 'NamedSecret' });
+const namedSecret = z.object({ id, name: z.string() }).meta({ id: 'NamedSecret' });
 
 const named = z
   .object({ id, name: z.string() })
@@ -67,7 +67,7 @@ export const readKey = z
   .meta({ id: 'VaultReadKey' });
 export type ReadKey = z.output<typeof readKey>;
 
-export const readCertificate = z
+const readCertificate = z
   .object({ id, name: z.string(), type: z.literal('x509'), expires_at: timestamp, tags })
   .meta({ id: 'VaultReadCertificate' });
 export type ReadCertificate = z.output<typeof readCertificate>;

@@ -30,7 +30,7 @@ import { identitiesWith } from './sign-in/sign-on-identities.ts';
 
 export type Accounts = ReturnType<typeof accountsWith>;
 
-export interface AccountsParts extends Parts {
+interface AccountsParts extends Parts {
   readonly people: People;
   readonly authenticate: Authenticator;
   readonly attempts: FailedAttempts;

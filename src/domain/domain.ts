@@ -45,7 +45,7 @@ import { webhookDeliveriesWith } from './webhooks/deliveries.ts';
 import { webhookTargetsWith } from './webhooks/targets.ts';
 import { webhooksWith } from './webhooks/webhooks.ts';
 
-export interface DomainParts extends ReadingParts {
+interface DomainParts extends ReadingParts {
   /** The clock by which age is judged before something is deleted permanently. */
   readonly aged: () => number;
   readonly facts: Facts;

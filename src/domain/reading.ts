@@ -55,7 +55,7 @@ export interface OtherPlane {
 }
 
 /** The broker that makes the calls. */
-export interface Using {
+interface Using {
   readonly broker: Broker;
 }
 
@@ -67,7 +67,7 @@ export interface ReadingDomain {
   readonly toolSessions: ToolSessions;
 }
 
-export interface Foundation extends ReadingDomain {
+interface Foundation extends ReadingDomain {
   readonly parts: Parts;
   readonly records: Records;
   readonly people: People;

@@ -25,7 +25,7 @@ export interface Broker {
   close(): Promise<void> | void;
 }
 
-export interface BrokerParts {
+interface BrokerParts {
   readonly egress: Egress;
   readonly resolve: Resolve;
 }

@@ -7,7 +7,7 @@ import { request as encryptedRequest } from 'node:https';
 import { type Egress, hostOf } from '../access/egress.ts';
 import { AddressRefused, type Agents, guardedAgents, type Resolve } from './connections.ts';
 
-export interface Documents {
+interface Documents {
   /** Rejects with a reason for the operator, which contains nothing from the answer. */
   fetch(url: string): Promise<unknown>;
   close(): void;

@@ -73,7 +73,7 @@ const knownBeginning =
 const webToken = /^(eyJ[\w-]+\.[\w-]+\.)[\w-]+$/;
 const address = /^([a-z][a-z0-9+.-]*:\/\/[^/?#:@\s]*:)([^@\s]+)@/i;
 
-export interface SecretPart {
+interface SecretPart {
   /** The publicly known text before it. */
   readonly known: string;
   readonly text: string;

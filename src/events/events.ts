@@ -10,7 +10,7 @@ import { Dispatcher } from './dispatcher.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 import { senderClientInto } from './sender-client.ts';
 
-export interface EventsParts {
+interface EventsParts {
   readonly store: Store;
   readonly domain: Pick<Domain, 'stamps' | 'webhookTargets'>;
   readonly now: () => number;

@@ -12,7 +12,7 @@ import type { ExpiryWindow } from '../store/records/outbox.ts';
 import type { AuditedResource, ResourceRow } from '../store/records/resources.ts';
 import type { Store } from '../store/store.ts';
 
-export interface ExpiryWatchParts {
+interface ExpiryWatchParts {
   readonly store: Store;
   readonly stamps: Stamps;
   readonly now: () => number;

@@ -33,7 +33,7 @@ export interface Sender {
   close(): void;
 }
 
-export interface SenderParts {
+interface SenderParts {
   readonly egress: Egress;
   readonly resolve: Resolve;
   readonly patience?: number;

@@ -15,7 +15,7 @@ import type { Finding } from './findings.ts';
 import { type Archived, type ArchiveName, isPrunedChain, type PrunedChain, readable } from './logged-link.ts';
 
 /** A link of the audit log in an archive. */
-export interface ArchivedLink extends Link {
+interface ArchivedLink extends Link {
   readonly id: string;
   readonly writer: string;
   readonly text: string;

@@ -78,7 +78,7 @@ export interface OtherLedger {
   writeHourCounts(): Promise<void>;
 }
 
-export interface LedgerParts {
+interface LedgerParts {
   readonly store: Store;
   readonly keyring: Marker;
   readonly now: () => number;

@@ -53,7 +53,7 @@ export interface Archived extends ArchiveName {
 }
 
 /** The last removed link of each chain, per log. */
-export interface Removal {
+interface Removal {
   readonly request: readonly PrunedChain[];
   readonly audit: readonly PrunedChain[];
   readonly archived: Archived | null;

@@ -6,7 +6,7 @@
 import { rateWindowAt } from '../contract/rate-window.ts';
 import type { AuditEntry, RequestEntry } from './entries.ts';
 
-export interface RefusalsParts {
+interface RefusalsParts {
   readonly record: (entry: RequestEntry) => Promise<string>;
   readonly commit: (entries: readonly AuditEntry[]) => Promise<string>;
   readonly now: () => number;

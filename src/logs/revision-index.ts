@@ -16,7 +16,7 @@ import { continuedIn, noteRemoved, readable, removalIn } from './logged-link.ts'
 import { SubjectTable } from './subject-table.ts';
 import { toldIn } from './told-subjects.ts';
 
-export interface RevisionIndexParts {
+interface RevisionIndexParts {
   readonly store: Pick<Store, 'logs' | 'onChange' | 'hearsChanges' | 'server'>;
   readonly keyring: {
     readonly logPublicKey: string;

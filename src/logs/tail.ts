@@ -30,7 +30,7 @@ export interface Position {
 export const logStart: Position = { audit: 0, request: null, chains: {} };
 
 /** Entries as lines of JSON, and the position after them. */
-export interface Batch {
+interface Batch {
   readonly lines: readonly string[];
   readonly position: Position;
 }

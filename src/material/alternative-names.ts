@@ -13,7 +13,7 @@ const maxNames = 100;
 const maxLength = 2048;
 const subjectAltName = '2.5.29.17';
 
-export interface AlternativeName {
+interface AlternativeName {
   readonly type: 'dns' | 'ip' | 'email' | 'url';
   readonly value: string;
 }

@@ -15,7 +15,7 @@ import { type NamePart, parseName } from './distinguished-name.ts';
 import { importKey, type KeyMaterial } from './key-material.ts';
 import { readPem } from './pem.ts';
 
-export interface SelfSignRequest {
+interface SelfSignRequest {
   readonly privatePem: string;
   /** `CN=…,O=…` */
   readonly subject: string;
@@ -33,7 +33,7 @@ export interface SigningRequest {
   readonly sans: readonly string[];
 }
 
-export interface ServerCertificateRequest {
+interface ServerCertificateRequest {
   readonly authorityPem: string;
   readonly authorityPrivatePem: string;
   /** The server's public key, SPKI. */

@@ -115,7 +115,7 @@ function planScrypt(parameters: Der, field: string): Derivation {
 /** The purposes of the PKCS#12 function's output (RFC 7292, B.3). */
 export const purposes = { key: 1, iv: 2, mac: 3 } as const;
 
-export interface Pkcs12Parameters {
+interface Pkcs12Parameters {
   readonly digest: string;
   readonly purpose: number;
   readonly salt: Buffer;

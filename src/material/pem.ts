@@ -15,7 +15,7 @@ export interface PemBlock {
   readonly bytes: Buffer;
 }
 
-export interface PemLimits {
+interface PemLimits {
   /** The request field to name in a refusal. */
   readonly field: string;
   readonly maxBytes: number;

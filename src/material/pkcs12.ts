@@ -23,7 +23,7 @@ import {
 import { type Opening, planOpening, wrongPassphrase } from './password-encryption.ts';
 import { refusing } from './refusing.ts';
 
-export interface Pkcs12Contents {
+interface Pkcs12Contents {
   /** DER, in the order of the file. */
   readonly certificates: readonly Buffer[];
   /** PKCS#8 DER. */

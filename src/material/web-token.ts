@@ -12,7 +12,7 @@ export interface KeySet {
   readonly find: CompactVerifyGetKey;
 }
 
-export interface TokenRules {
+interface TokenRules {
   /** Null if tokens of this issuer don't name it. */
   readonly issuer: string | null;
   readonly audience: string;

@@ -3,7 +3,7 @@
  * it, the configuration does so and contains no key. Tool names are requested with underscores, because some clients
  * disable a whole server for a dotted name.
  */
-export interface ClientConfiguration {
+interface ClientConfiguration {
   /** The file or place it belongs in. */
   readonly where: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface ClientConfiguration {
 const variable = 'STRONGROOM_ACCESS_KEY';
 const input = 'strongroom-access-key';
 
-export type ClientName = keyof typeof configurations;
+type ClientName = keyof typeof configurations;
 
 const configurations = {
   'claude-code': (url: string): ClientConfiguration => ({

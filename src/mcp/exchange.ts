@@ -18,7 +18,7 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-export interface ExchangeParts {
+interface ExchangeParts {
   readonly surface: HttpSurface;
   readonly callTool: ToolCalls['callTool'];
 }

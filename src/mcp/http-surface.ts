@@ -6,7 +6,7 @@ import type { ReadingDomain, Uses } from '../domain/reading.ts';
 import type { AddressSettings } from './addresses.ts';
 import type { SignIn } from './sign-in.ts';
 
-export interface StrangersBound {
+interface StrangersBound {
   /** Allows a body of at most `largest` bytes to be read, or refuses it unread. */
   admit(request: IncomingMessage, address: string, largest: number): void;
   /** Counts a malformed body, if `admit` allowed it. */

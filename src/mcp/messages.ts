@@ -17,7 +17,7 @@ export type McpMessage = Readonly<Record<string, unknown>> & {
   readonly params?: Record<string, unknown> | undefined;
 };
 
-export type ClassifiedMessage =
+type ClassifiedMessage =
   | { readonly form: 'bare'; readonly message: McpMessage & { readonly method: string } }
   | { readonly form: 'session'; readonly message: JSONRPCRequest }
   | { readonly form: 'stateless'; readonly message: McpMessage }

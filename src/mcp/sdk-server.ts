@@ -28,7 +28,7 @@ export interface ProtocolAnswer {
 }
 
 /** What the answers of a server depend on, apart from the request. */
-export interface Served {
+interface Served {
   readonly version: string;
   readonly naming: Naming;
   /** Whether the caller sent a credential in the header. */

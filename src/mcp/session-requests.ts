@@ -90,7 +90,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
   };
 }
 
-export function checkRevision({ headers }: Pick<FastifyRequest, 'headers'>): void {
+function checkRevision({ headers }: Pick<FastifyRequest, 'headers'>): void {
   const revision = headers['mcp-protocol-version'];
   if (revision === undefined || sessionRevisions.includes(String(revision))) return;
   throw badRequest('the MCP-Protocol-Version header names an unsupported revision');

@@ -38,7 +38,7 @@ export interface CallContext {
   readonly sessionFailure: Failure | null;
 }
 
-export interface CallResult {
+interface CallResult {
   /** A result of `tools/call`, as JSON. */
   readonly body: Buffer;
   readonly receipt: string;
@@ -46,7 +46,7 @@ export interface CallResult {
   readonly approval?: ApprovalNotice;
 }
 
-export interface ToolCallParts {
+interface ToolCallParts {
   readonly vaultReads: VaultReads;
   readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;

@@ -23,7 +23,7 @@ export interface ToolRead {
 export type ToolUse = { readonly use: UseCall } | { readonly key: KeyCall };
 
 /** A public token among the arguments, and the key that they name. */
-export interface PublicTokenCall {
+interface PublicTokenCall {
   readonly token: string;
   readonly keyId: string | null;
 }

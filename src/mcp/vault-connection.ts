@@ -8,7 +8,7 @@ import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import { type Connection, onlyConnections as connections } from '../contract/tools.ts';
 
-export interface VaultConnection {
+interface VaultConnection {
   readonly token: string | null;
   readonly vaultId: string | null;
 }

@@ -2,7 +2,7 @@
 import { type RouteClass, routeClasses, statuses } from './catalogue.ts';
 import type { Meter } from './meter.ts';
 
-export type CountRequest = (status: number, milliseconds: number) => void;
+type CountRequest = (status: number, milliseconds: number) => void;
 
 export function requestsOf(meter: Meter, of: RouteClass): CountRequest {
   const taken = meter.histogram('strongroom_request_seconds', { class: of });

@@ -4,7 +4,7 @@ import type { Engine } from './engine/engine.ts';
 import { schemaFault } from './integrity/schema-check.ts';
 import { isBehind, migrationsDone, steps } from './migrations/migrations.ts';
 
-export interface Standby {
+interface Standby {
   readonly name: string;
   readonly state: string;
   /** How many bytes that are durable here are not yet durable there; null if the role may not see it. */

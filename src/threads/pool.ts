@@ -24,7 +24,7 @@ export interface ThreadPoolLimits {
   readonly onWaiting?: ((jobs: number) => void) | undefined;
 }
 
-export interface ThreadPool {
+interface ThreadPool {
   /** Runs a job as soon as a thread is free and it is this lane's turn. */
   take(job: string, input: readonly unknown[], lane?: Lane): Promise<unknown>;
   /** Ends all threads. Jobs that have not finished fail. */

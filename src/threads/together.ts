@@ -8,7 +8,7 @@ import type { ChannelMessage, Request } from './channel.ts';
 import { sentFailure } from './failures.ts';
 
 /** The notice that is the last on a port. */
-export const lastNotice = 'close';
+const lastNotice = 'close';
 
 interface Waiting<Input> {
   readonly from: MessagePort;

@@ -24,7 +24,7 @@ export interface Attribute {
   readonly value: { readonly stringValue: string } | { readonly intValue: string };
 }
 
-export interface ExporterParts {
+interface ExporterParts {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly report: (line: string) => void;

@@ -15,7 +15,7 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
-export interface TracingParts {
+interface TracingParts {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly meter: Meter;

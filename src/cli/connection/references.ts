@@ -4,7 +4,7 @@ import { unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import { type Snapshot, vaultOf, wholeVault } from './vaults.ts';
 
-export interface Reference {
+interface Reference {
   readonly vault: string;
   readonly name: string;
 }

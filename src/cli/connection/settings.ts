@@ -10,8 +10,6 @@ import { keysOf, type Profile, type Profiles, profilesFile, readProfiles } from 
 import { findProject, type Project } from './project.ts';
 import { type Workload, workloadIn } from './workload.ts';
 
-export const urlOption = { url: serviceAddress };
-
 export const serviceOptions = {
   url: serviceAddress,
   vault: text('NAME', 'the vault, by name or id (default: the vault of the access key)'),

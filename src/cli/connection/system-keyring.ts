@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../service/settings/options.ts';
 
-export interface SystemKeyring {
+interface SystemKeyring {
   /** False where it could not be stored. */
   store(reference: string, label: string, key: string): boolean;
   find(reference: string): string | null;

@@ -17,7 +17,7 @@ export interface Snapshot {
 
 export type NamedSecret = Pick<ReadSecret, 'id' | 'name'>;
 
-export interface ListedVault {
+interface ListedVault {
   /** Null if nothing has changed since the tag. */
   read(tag?: string): Promise<Snapshot | null>;
   one(name: string): Promise<ReadSecret>;

@@ -10,7 +10,7 @@ import { printable } from '../terminal/terminal.ts';
 export const formats = ['dotenv', 'shell', 'json', 'yaml', 'docker', 'kubernetes', 'github'] as const;
 export type Format = (typeof formats)[number];
 
-export interface Style {
+interface Style {
   /** Whose rules a `.env` file follows: they differ in what quotes mean. */
   readonly dialect: 'node' | 'python';
   /** The name of a Kubernetes Secret. */

@@ -23,7 +23,7 @@ interface Kept {
   readonly snapshot: Snapshot;
 }
 
-export interface Offline {
+interface Offline {
   keep(snapshot: Snapshot): Promise<void>;
   /** Throws if there is nothing that may still be used. */
   read(mostHours: number): Kept;

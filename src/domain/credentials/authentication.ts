@@ -71,7 +71,7 @@ export interface Authenticator {
   noteUses(): Promise<void>;
 }
 
-export interface AuthenticatorParts extends RecognitionParts {
+interface AuthenticatorParts extends RecognitionParts {
   readonly people: { byMember(memberId: string): Promise<Holder | undefined> };
   readonly now: () => number;
 }

@@ -22,7 +22,7 @@ export interface Holder {
 }
 
 /** A role in a single vault. */
-export interface GrantedVault {
+interface GrantedVault {
   readonly vault_id: string;
   readonly role: GrantedRole;
 }

@@ -24,7 +24,7 @@ export interface NewChild {
   readonly maxUses: number | null;
 }
 
-export interface CreatedChild {
+interface CreatedChild {
   readonly id: string;
   readonly name: string;
   readonly token: string;

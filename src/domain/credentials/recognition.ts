@@ -22,7 +22,7 @@ import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, credentialKinds, credentialOf, restricted } from './credential.ts';
 import type { RestrictionKeys } from './restriction-keys.ts';
 
-export interface Recognition {
+interface Recognition {
   find(id: string, sender: Sender): Promise<Credential | undefined>;
   /** The credential that this token belongs to, or undefined. */
   recognise(token: string, sender: Sender): Promise<Credential | undefined>;

@@ -13,7 +13,7 @@ import { type OpenVault, type SealingParts, sealingWith } from '../resources/sea
 export type RestrictionKeyParts = SealingParts & Pick<Parts, 'store'>;
 
 /** The fields that identify a record. */
-export type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
+type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
 
 export interface RestrictionKeys {
   /** The sealed restriction key of a token; null if there is no vault to open. */

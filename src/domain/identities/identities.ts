@@ -193,9 +193,7 @@ function changedColumns(row: IdentityRow, body: IdentityUpdate): Partial<Identit
   };
 }
 
-export function identityChange<A extends Action = never>(
-  row: MaybeAllowed<IdentityRow, A>,
-): SubjectChange<A> {
+function identityChange<A extends Action = never>(row: MaybeAllowed<IdentityRow, A>): SubjectChange<A> {
   const lasts = { until: row.expiration_date, madeWith: grantedIn(row).made_with ?? [] };
   return { type: 'identity', id: row.id, name: row.name, revision: row.revision, lasts };
 }

@@ -13,7 +13,7 @@ export interface Issuers {
   newKeysOf(organizationId: string, issuer: string): Promise<KeySet | null>;
 }
 
-export interface IssuerParts {
+interface IssuerParts {
   /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   readonly now: () => number;

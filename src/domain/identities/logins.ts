@@ -32,7 +32,7 @@ export interface LoginRequest {
   readonly vaultId?: string | undefined;
 }
 
-export interface LoggedIn {
+interface LoggedIn {
   readonly accessKey: CreatedAccessKey;
   readonly identity: { readonly id: string; readonly name: string };
   /** The lifetime of the access key, in seconds. */

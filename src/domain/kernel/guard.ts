@@ -43,7 +43,7 @@ export interface Authority {
 /** Actions that change something. */
 export type ChangeAction = Extract<Action, `${string}:write`>;
 /** Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. */
-export type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
+type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
 
 /**
  * Proof from the guard that this caller may do this. It is requested once, and every lookup and change requires it.
@@ -151,7 +151,7 @@ const renewals = 5;
 const stretch = 500;
 const longestStretch = 1_000;
 
-export interface GuardParts {
+interface GuardParts {
   readonly ledger: Ledger;
   readonly authority: Authority;
   readonly now: () => number;

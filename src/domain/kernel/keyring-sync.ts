@@ -27,7 +27,7 @@ export interface KeyringSync {
   rootKeyProvider(): string;
 }
 
-export interface KeyringSyncParts {
+interface KeyringSyncParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly wrapper: KeyringWrapper;

@@ -55,7 +55,7 @@ export interface Marker<Row> {
 }
 
 /** A kind of row whose every change is also in the audit log. */
-export interface Stamper<Row> extends Marker<Row> {
+interface Stamper<Row> extends Marker<Row> {
   /** The next revision of a row. */
   revise<R extends Row>(before: R, changes: Partial<Row>, now: number): R;
   /** Like `believe`, without copying the row. */

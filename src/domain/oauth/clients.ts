@@ -37,7 +37,7 @@ export interface OAuthClientSettings {
   readonly mayFetch: boolean;
 }
 
-export interface OAuthClientParts extends OAuthClientSettings {
+interface OAuthClientParts extends OAuthClientSettings {
   readonly keyring: Keyring;
   readonly fetchDocument: (url: string) => Promise<unknown>;
   readonly now: () => number;

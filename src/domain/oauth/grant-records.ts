@@ -96,7 +96,7 @@ export function grantSubject(row: OAuthGrantRow) {
 }
 
 /** The bearer of the token: the client, acting for its member. */
-export function actorOf(row: OAuthGrantRow, origin: Origin) {
+function actorOf(row: OAuthGrantRow, origin: Origin) {
   const { name } = clientIn(row);
   return { kind: 'oauth-client', id: row.id, name, organizationId: row.organization_id, origin };
 }

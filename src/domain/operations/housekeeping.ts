@@ -20,7 +20,7 @@ const windowsKept = 3_600;
 const approvalsKept = 7 * 24 * 60 * 60 * 1000;
 const approvalsPerStep = 1_000;
 
-export interface HousekeepingParts extends Parts {
+interface HousekeepingParts extends Parts {
   /** A purge is permanent, so it must not be caused by a clock that jumps ahead. */
   readonly aged: () => number;
 }

@@ -48,7 +48,7 @@ export interface Overviews {
   about(caller: Caller): Promise<About>;
 }
 
-export interface OverviewParts extends Parts {
+interface OverviewParts extends Parts {
   readonly organizations: Organizations;
   readonly ledger: Pick<Ledger, 'writeHourCounts'>;
   readonly facts: Facts;

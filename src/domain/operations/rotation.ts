@@ -20,7 +20,7 @@ import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import { type Rewrappers, rewrappersWith } from './rewrapping.ts';
 
-export type Operator = (organizationId: string) => Caller;
+type Operator = (organizationId: string) => Caller;
 export type Counts = Readonly<Record<TermHolder, number>>;
 
 export interface RotationState {
@@ -31,7 +31,7 @@ export interface RotationState {
   readonly rootKeyProvider: string;
 }
 
-export interface RotationOptions {
+interface RotationOptions {
   /** Starts another term even if an earlier rotation is not finished. */
   readonly newTerm?: boolean;
   readonly onStart?: (term: number, resumed: boolean) => void;
@@ -61,7 +61,7 @@ export interface Rotation {
   changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void>;
 }
 
-export interface RotationParts extends Parts {
+interface RotationParts extends Parts {
   readonly wrapper: KeyringWrapper;
 }
 

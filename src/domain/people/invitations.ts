@@ -13,7 +13,7 @@ import { accountSubject } from './people.ts';
 
 const invitationLifetime = 7 * 24 * 3_600_000;
 
-export interface NewMember {
+interface NewMember {
   readonly id: string;
   readonly organizationId: string;
   readonly email: string;

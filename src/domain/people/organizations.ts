@@ -13,7 +13,7 @@ import { RowCache } from '../kernel/row-cache.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
-export interface OrganizationParts {
+interface OrganizationParts {
   readonly store: Store;
   readonly stamps: Stamps;
   readonly guard: Guard;

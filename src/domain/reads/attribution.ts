@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
 import type { RequestFacts } from './vault-request.ts';
 
-export interface Attribution {
+interface Attribution {
   readonly organizationId: string | null;
   readonly vaultId: string | null;
   readonly credentialId: string | null;
@@ -23,7 +23,7 @@ export interface Attribution {
 
 type VaultPlace = Pick<Attribution, 'organizationId' | 'vaultId'>;
 
-export interface AttributionParts {
+interface AttributionParts {
   readonly store: Store;
   readonly authenticate: Authenticator;
 }

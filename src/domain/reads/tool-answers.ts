@@ -23,7 +23,7 @@ import {
 import { namesAlone, type VerifiedResource, type Visibility } from './visibility.ts';
 
 /** The fields that a `versioned` selection adds. */
-export interface CurrentVersion {
+interface CurrentVersion {
   readonly version: number;
   readonly version_created_at: string;
   readonly created_at: string;

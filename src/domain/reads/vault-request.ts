@@ -108,7 +108,7 @@ export interface ReadAnswer extends LogReference {
 }
 
 /** The client already has the answer. */
-export interface ReadUnchanged extends LogReference {
+interface ReadUnchanged extends LogReference {
   readonly status: 304;
   readonly digest: string;
 }

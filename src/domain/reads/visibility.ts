@@ -42,7 +42,7 @@ export interface Look {
   readonly turns: Work;
 }
 
-export interface VisibleResources {
+interface VisibleResources {
   readonly items: readonly unknown[];
   /** The time at which the list stops being valid. */
   readonly validUntil: number;

@@ -48,7 +48,7 @@ type Writing = MayWrite<'certificate'>;
 /** A key that was found for signing, or for being named by a certificate. */
 type SigningKey = Allowed<ResourceRow, 'certificates:write'>;
 
-export interface CertificateAttributes {
+interface CertificateAttributes {
   readonly key_id: string | null;
   readonly subject: string;
   readonly issuer: string;

@@ -24,8 +24,6 @@ import type { OpenVault } from './sealing.ts';
 import { stretchesWith } from './stretches.ts';
 import { subjectOf } from './subject.ts';
 
-export type Comparisons = ReturnType<typeof comparisonsWith>;
-
 type Cell = ComparedVaults['rows'][number]['cells'][number];
 
 /** The number of values that a caller may compare per minute. */

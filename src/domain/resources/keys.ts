@@ -36,7 +36,7 @@ export interface Keys extends Collection<Key, KeyCreate, KeyUpdate, ResourceQuer
 }
 
 /** The attributes of a key's material that its record shows. */
-export interface KeyAttributes {
+interface KeyAttributes {
   readonly holds: 'private' | 'public';
   readonly key_type: Key['key_type'];
   readonly key_size: number;

@@ -13,8 +13,6 @@ import type { Records } from './records.ts';
 import { presentSecret, type Secrets, type SecretWrite } from './secrets.ts';
 import { revealedOf } from './subject.ts';
 
-export type ManySecrets = ReturnType<typeof manySecretsWith>;
-
 type Revealing = Permit<'secrets:reveal'>;
 
 interface Opened {

@@ -44,7 +44,7 @@ export interface WrittenVersion {
   readonly version_created_at: string;
 }
 
-export type RevealedVersion = RevealedSecret & WrittenVersion;
+type RevealedVersion = RevealedSecret & WrittenVersion;
 
 export interface SecretHistory {
   readonly created_at: string;
@@ -56,8 +56,6 @@ export interface SecretHistory {
 export interface DeletedVersion extends WrittenVersion {
   readonly deleted_at: string;
 }
-
-export type NamedSecrets = ReturnType<typeof namedSecretsWith>;
 
 /** Per secret; the newest are returned. */
 const mostVersions = 1_000;

@@ -13,12 +13,12 @@ import { actionOn } from './subject.ts';
 import { deletable } from './trash.ts';
 
 /** A collection whose bodies were already checked against the schema of the type in question. */
-export type TypedCollections = Readonly<Record<ResourceType, Collection<TypedRecord, never, never, never>>>;
+type TypedCollections = Readonly<Record<ResourceType, Collection<TypedRecord, never, never, never>>>;
 
 /** The fields that the records of all types have. */
 type TypedRecord = Omit<GenericResource, 'type' | 'vault_id' | 'deleted_at'> & { readonly vault_id?: string };
 
-export interface TypedBody {
+interface TypedBody {
   readonly type: ResourceType;
   readonly body: unknown;
 }

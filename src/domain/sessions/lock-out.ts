@@ -43,7 +43,7 @@ export interface LockOut {
   forgetInSession(sessionId: string, factor: Factor): Statement;
 }
 
-export interface LockOutParts {
+interface LockOutParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly stamps: Stamps;

@@ -22,7 +22,7 @@ import type { SubjectChange } from '../kernel/subjects.ts';
 import { callerOf, type People, type Person } from '../people/people.ts';
 import type { SignedInAs } from './dashboard-sessions.ts';
 
-export interface NewLoginKey {
+interface NewLoginKey {
   readonly id: string;
   readonly name: string;
   readonly login: Login;
@@ -40,7 +40,7 @@ export interface LoginKeys {
   revokeItself(token: string, origin: Origin): Promise<void>;
 }
 
-export interface LoginKeyParts extends Parts {
+interface LoginKeyParts extends Parts {
   readonly people: People;
   readonly authenticate: Authenticator;
 }

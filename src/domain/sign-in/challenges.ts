@@ -19,7 +19,7 @@ export interface Challenges {
   use(challenge: string): Statement[];
 }
 
-export interface ChallengeParts {
+interface ChallengeParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly now: () => number;

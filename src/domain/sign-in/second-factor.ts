@@ -15,7 +15,7 @@ export interface SecondFactor {
   newRecoveryCodes(account: AccountRow): { readonly codes: string[]; readonly digests: string };
 }
 
-export interface SecondFactorParts {
+interface SecondFactorParts {
   readonly keyring: Keyring;
   readonly stamps: Stamps;
   readonly keyringSync: KeyringSync;

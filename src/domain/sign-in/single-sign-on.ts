@@ -13,7 +13,7 @@ type Library = typeof import('openid-client');
 type Configuration = import('openid-client').Configuration;
 type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
 
-export interface SingleSignOnSettings {
+interface SingleSignOnSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | null;

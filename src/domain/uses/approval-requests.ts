@@ -53,7 +53,7 @@ export function approvalIn(failure: Failure, base: string): { readonly approval?
   return { approval: { id, url: `${base}/approvals/${id}`, expires_at } };
 }
 
-export const approvalLifetime = 10 * 60 * 1000;
+const approvalLifetime = 10 * 60 * 1000;
 /** Per access key, together with those that it created. */
 const mostWaiting = 20;
 /** How often to retry if the approver's rights changed while the approval was being used. */

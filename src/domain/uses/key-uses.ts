@@ -23,7 +23,7 @@ export type KeyCall =
   | { readonly operation: 'verify'; readonly call: VerifyCall }
   | { readonly operation: 'decrypt'; readonly call: DecryptCall };
 
-export interface KeyUseRequest extends RequestFacts {
+interface KeyUseRequest extends RequestFacts {
   readonly asked: KeyCall | Failure;
 }
 
@@ -37,7 +37,7 @@ const done: Readonly<Record<KeyOperation, string>> = {
   decrypt: 'decrypted',
 };
 
-export interface KeyUseParts extends UseParts {
+interface KeyUseParts extends UseParts {
   readonly slots: Concurrency;
 }
 

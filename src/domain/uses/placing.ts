@@ -10,7 +10,7 @@ import { insertedInto, taken } from './json-insertion.ts';
 import type { ParsedCall } from './judging.ts';
 
 /** A call with its value in place, or with a placeholder for a person to approve. */
-export interface PlacedCall {
+interface PlacedCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;

@@ -35,12 +35,12 @@ export interface Deed {
   begin(): Promise<void>;
 }
 
-export interface UseDone<T> extends LogReference {
+interface UseDone<T> extends LogReference {
   readonly status: 200;
   readonly answer: T;
 }
 
-export interface UseRefused extends LogReference {
+interface UseRefused extends LogReference {
   readonly status: number;
   readonly failure: Failure;
 }

@@ -12,7 +12,7 @@ import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import type { UseParts } from './recorded-uses.ts';
 
-export interface UseTarget<Rule> {
+interface UseTarget<Rule> {
   readonly vault: OpenVault;
   readonly row: VerifiedResource;
   readonly rules: readonly Rule[];
@@ -28,7 +28,7 @@ const mostOfVault = 50;
 /** In bytes of a sealed value: tokens and private keys are shorter. */
 const longestKept = 8 * 1024;
 
-export type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
+type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
 
 /** Finds resources of one kind by name; keys also by id. */
 export function targetsOfUsesWith<Rule>(

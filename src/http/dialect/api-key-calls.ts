@@ -29,7 +29,7 @@ import { allSecrets, depthIn, ownMount } from './reads.ts';
 import { type StoreCall, type Target, type TokenCall, versionIn } from './target.ts';
 import { writesWith } from './writes.ts';
 
-export type ApiKeyCalls = (call: DialectCall, asked: Target, caller: Caller) => Promise<DialectAnswer>;
+type ApiKeyCalls = (call: DialectCall, asked: Target, caller: Caller) => Promise<DialectAnswer>;
 
 export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   const { namedSecrets } = domain;

@@ -62,7 +62,7 @@ export function errorsOf(failure: Failure): { readonly errors: readonly string[]
   return { errors: [ownTexts[failure.code] ?? sentenceOf(failure)] };
 }
 
-export interface SecretVersion {
+interface SecretVersion {
   readonly version: number;
   /** When this version was created. */
   readonly version_created_at: string;
@@ -205,7 +205,7 @@ export function readOnlyKey(): Failure {
 }
 
 /** What a client learns about its own credential. */
-export interface TokenFacts {
+interface TokenFacts {
   readonly id: string;
   readonly name: string;
   readonly expiresAt: number | null;

@@ -12,7 +12,7 @@ import type { Probe } from './target.ts';
 const dialectVersion = '1.21.0';
 const clusterName = 'strongroom';
 
-export type AnswerHealth = (
+type AnswerHealth = (
   of: Probe,
   request: IncomingMessage,
   response: ServerResponse,

@@ -28,7 +28,7 @@ export const ownMount = 'secret';
 /** In place of a secret's name: all secrets of the vault, as one map. */
 export const allSecrets = '_all';
 
-export interface DialectRead {
+interface DialectRead {
   /** Null if the access key determines the vault. */
   readonly vaultId: string | null;
   readonly selection: Selection | Failure;

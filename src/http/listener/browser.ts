@@ -18,7 +18,7 @@ export const signOnCookie = '__Host-strongroom-sso';
 /** Null where the request names the service by an address that is not its own. */
 export type SiteOf = (request: IncomingMessage) => Site | null;
 
-export interface SiteParts {
+interface SiteParts {
   readonly addresses: AddressSettings;
   /** Whether the service terminates TLS itself. */
   readonly encrypted: boolean;

@@ -9,14 +9,14 @@ import { rateWindowAt } from '../../contract/rate-window.ts';
 /** Adds requests of a subject to the window that starts at this second, and returns the new total. */
 export type CountRequests = (subjectId: string, windowStart: number, requests: number) => Promise<number>;
 
-export interface PlanLimitParts {
+interface PlanLimitParts {
   readonly count: CountRequests;
   /** Requests per minute, or null if unlimited. */
   readonly limitOf: (organizationId: string) => Promise<number | null>;
   readonly now: () => number;
 }
 
-export type TakeRequest = (organizationId: string, reply: FastifyReply) => Promise<void>;
+type TakeRequest = (organizationId: string, reply: FastifyReply) => Promise<void>;
 
 export function planLimit({ count, limitOf, now }: PlanLimitParts): TakeRequest {
   return async (organizationId, reply) => {

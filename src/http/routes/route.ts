@@ -27,9 +27,9 @@ export type Permissions = { readonly all: readonly Action[] } | { readonly anyOf
  */
 export type AuthNeed = 'nothing' | 'proof' | 'identity' | 'session';
 
-export type Need = Permissions | AuthNeed;
+type Need = Permissions | AuthNeed;
 
-export interface ByCaller {
+interface ByCaller {
   readonly caller: Caller;
 }
 
@@ -43,7 +43,7 @@ export interface ByVisitor {
   readonly certificate: Uint8Array | null;
 }
 
-export interface BySignedIn extends ByVisitor {
+interface BySignedIn extends ByVisitor {
   readonly as: SignedInAs;
 }
 
@@ -59,7 +59,7 @@ export interface Sent<Query, Body> {
   readonly body: Body;
 }
 
-export interface RouteRequest<Query, Body> extends Sent<Query, Body> {
+interface RouteRequest<Query, Body> extends Sent<Query, Body> {
   /** The id in the path; empty if there is none. */
   readonly id: string;
   readonly reply: FastifyReply;
@@ -90,7 +90,7 @@ export interface RouteDescription {
   readonly answerTypes?: readonly string[];
 }
 
-export interface RouteDeclaration<
+interface RouteDeclaration<
   N extends Need,
   Query extends z.ZodType,
   Body extends z.ZodType,
@@ -196,7 +196,7 @@ function bodyOf({ body, bodyOptional }: RouteDescription, sent: unknown): unknow
 }
 
 /** Called if a caller's access was withdrawn during their request. */
-export type Withdrawn = (caller: Caller, verb: string) => Promise<void>;
+type Withdrawn = (caller: Caller, verb: string) => Promise<void>;
 
 /** Checks the caller again once the body has arrived, which may be long after the headers. */
 export async function provenAgain<Proven>(

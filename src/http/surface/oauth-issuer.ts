@@ -10,7 +10,7 @@ import type { Site } from '../../domain/sign-in/passkeys.ts';
 import type { SignIn } from '../../mcp/sign-in.ts';
 import type { SiteOf } from '../listener/browser.ts';
 
-export type OAuthMode = 'offered' | 'required';
+type OAuthMode = 'offered' | 'required';
 
 /** The OAuth settings that both planes use, if the operator turned it on. */
 export interface OAuthSurface {

@@ -13,7 +13,7 @@ export interface Answering {
   refuse(response: ServerResponse, requestId: string, failure: Failure): void;
 }
 
-export type AnswerWith = (response: ServerResponse, reading: Promise<ReadResult>, started: number) => void;
+type AnswerWith = (response: ServerResponse, reading: Promise<ReadResult>, started: number) => void;
 
 /** Answers with the result of a read, and counts it. If its log entry could not be written, the result is not sent. */
 export function answeringWith(

@@ -11,7 +11,7 @@ import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith, refusingWith } from './answers.ts';
 
-export const publicKeyRoute = '/api/v1/public-key';
+const publicKeyRoute = '/api/v1/public-key';
 
 const asPem: AnswerEncoding = {
   name: 'public-key',

@@ -14,7 +14,7 @@ export const chunkSize = 64 * 1024;
 /** The total length of its lines, in bytes: enough for hundreds of recipients. */
 const longestHeader = 64 * 1024;
 
-export interface SealedFile {
+interface SealedFile {
   readonly bytes: AsyncIterable<Buffer>;
   /** Opens the file that was just written, without anyone's private key. */
   readonly identity: AgeIdentity;

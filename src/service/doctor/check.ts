@@ -4,7 +4,7 @@
  */
 import { counted, messageOf } from '../settings/report.ts';
 
-export type CheckOutcome = 'ok' | 'warning' | 'failed';
+type CheckOutcome = 'ok' | 'warning' | 'failed';
 
 export interface Found {
   readonly outcome: CheckOutcome;

@@ -11,7 +11,7 @@ import { UsageError } from '../settings/report.ts';
 /** The kernel's limit, in bytes; a longer path would be truncated. */
 const longestPath = 107;
 
-export interface ClaimedSocket {
+interface ClaimedSocket {
   /** Sets the mode once the socket is bound. Until then, only our own user can connect, because of the umask. */
   open(mode: number): void;
   release(): void;

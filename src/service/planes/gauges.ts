@@ -18,7 +18,7 @@ const countEvery = 60_000;
 const proveEvery = 24 * 3_600_000;
 const day = 24 * 3_600_000;
 
-export interface ReadingGauges {
+interface ReadingGauges {
   sample(): Promise<void>;
   stop(): void;
 }

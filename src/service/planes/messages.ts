@@ -93,12 +93,10 @@ export interface ManagementData extends PlaneData {
 }
 
 /** The result of beginning, or the reason why it failed: a usage error, or something found at the start. */
-export type Beginning<Begun> =
-  | { readonly begun: Begun }
-  | { readonly refused: string; readonly isUsage: boolean };
+type Beginning<Begun> = { readonly begun: Begun } | { readonly refused: string; readonly isUsage: boolean };
 
 /** Messages from either side: a committed change, or an address whose caller failed to authenticate. */
-export type SharedServices = {
+type SharedServices = {
   touched: (ids: readonly string[]) => void;
   failed: (address: string) => void;
 };

@@ -30,7 +30,7 @@ export interface Begin<Made> {
   readonly whenMade: Promise<Made>;
 }
 
-export interface PlaneSide<Data, Made, Near extends Services> {
+interface PlaneSide<Data, Made, Near extends Services> {
   /** Opens what the plane needs, and closes it again on failure. */
   readonly begin: (data: Data, reading: ToReading<Near>) => Promise<Made>;
   /** Services in addition to those of every plane. */

@@ -14,7 +14,7 @@ type AnyPlane = PlaneServices<any, any> & Services;
 type DataOf<Far extends AnyPlane> = Parameters<Far['begin']>[0];
 type BeginningOf<Far extends AnyPlane> = Awaited<ReturnType<Far['begin']>>;
 
-export interface PlaneOptions {
+interface PlaneOptions {
   /** The name in reports to the operator. */
   readonly name: string;
   readonly file: URL;

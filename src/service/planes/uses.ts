@@ -21,7 +21,7 @@ import type {
 import { Plane } from './plane.ts';
 
 /** What the plane of uses needs from the reading plane. */
-export interface UsesParts {
+interface UsesParts {
   readonly data: () => PlaneData;
   /** Records that a request was not served. */
   readonly refuse: (facts: RequestFacts, failure: Failure) => Promise<UseResult<never>>;

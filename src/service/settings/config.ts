@@ -25,7 +25,7 @@ export interface EnvironmentSecrets {
 }
 
 /** Settings from variables that other programs also use. */
-export interface EnvironmentSettings {
+interface EnvironmentSettings {
   /** Null if no traces are sent. */
   readonly tracing: TracingSettings | null;
 }

@@ -4,7 +4,7 @@ import { describe, summary } from '../../base/described-error.ts';
 /** Prints one line for the operator, with the request that it is about. It never contains input. */
 export type Report = (line: string, requestId?: string) => void;
 
-export type ReportFormat = 'text' | 'json';
+type ReportFormat = 'text' | 'json';
 
 /** Formats a report for printing. */
 export function reportLine(format: ReportFormat, time: Date, line: string, requestId?: string): string {

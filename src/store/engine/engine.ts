@@ -77,7 +77,7 @@ export class UnitsRefused extends Error {
 /** `all`: anything may have changed. `isOwn`: this thread made the change. */
 export type ChangeListener = (touched: readonly string[] | 'all', isOwn?: boolean) => void;
 
-export interface CommitOptions {
+interface CommitOptions {
   /**
    * In milliseconds: how long the commit may wait for a sync that another commit needs anyway. Commits that no request
    * waits for set this, so they don't cost the others an additional sync.
@@ -85,7 +85,7 @@ export interface CommitOptions {
   readonly patience?: number;
 }
 
-export type Commit = (units: readonly Unit[], options?: CommitOptions) => Promise<readonly UnitRows[]>;
+type Commit = (units: readonly Unit[], options?: CommitOptions) => Promise<readonly UnitRows[]>;
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
@@ -187,7 +187,7 @@ export function takingFor(table: keyof Schema, count: string): string | undefine
   return `UPDATE last_positions SET position = position + ${count} WHERE name = '${table}'`;
 }
 
-export type InsertMany<T extends keyof Schema> = (
+type InsertMany<T extends keyof Schema> = (
   rows: readonly Readonly<
     Required<Pick<Insertable<Schema[T]>, keyof Columns<T> & keyof Insertable<Schema[T]>>>
   >[],

@@ -18,8 +18,6 @@ const mostParts = 6;
 const mostBeginnings = 200;
 const lastLetter = '\u{10ffff}';
 
-export type NameSearch = ReturnType<typeof nameSearch>;
-
 export function nameSearch({ lists: db, name: engine }: Pick<Engine, 'lists' | 'name'>) {
   /** The ids of all resources whose names may match, as JSON; null if the names are better scanned. */
   async function candidatesFor(filter: ResourceFilter): Promise<string | null> {

@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 
 export const orders = ['name', 'state', 'expires', 'version', 'updated'] as const;
-export type OrderBy = (typeof orders)[number];
+type OrderBy = (typeof orders)[number];
 
 /** `name`, or `-name` for descending order. */
 export type Order = OrderBy | `-${OrderBy}`;

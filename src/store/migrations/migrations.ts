@@ -51,7 +51,7 @@ export const columnTypes: Record<EngineName, ColumnTypes> = {
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
 type AnySchema = any;
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** The step to stop after; otherwise all are run. */
   readonly upTo?: string;
   /** The connection is already in a transaction, which all steps share. */

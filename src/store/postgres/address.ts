@@ -24,8 +24,8 @@ export interface PostgresAddress {
   readonly parameters: Parameters;
 }
 
-export const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
-export type SslMode = (typeof sslModes)[number];
+const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof sslModes)[number];
 
 const defaultPort = 5432;
 /** Parameters that have an effect. */
@@ -164,7 +164,7 @@ function portOf(text: string): number {
   return port;
 }
 
-export function sslModeOf({ parameters }: Pick<PostgresAddress, 'parameters'>): SslMode {
+function sslModeOf({ parameters }: Pick<PostgresAddress, 'parameters'>): SslMode {
   const { ssl, sslmode, sslrootcert } = parameters;
   const bySystem = sslrootcert === 'system' ? 'verify-full' : 'prefer';
   const mode = sslmode ?? (ssl === 'true' ? 'require' : bySystem);

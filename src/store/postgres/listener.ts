@@ -26,7 +26,7 @@ const longestSilence = 2_000;
 const proofHolds = 950;
 const signMark = 'sign ';
 
-export interface PostgresListenerParts {
+interface PostgresListenerParts {
   readonly servers: PostgresServers;
   readonly channel: string;
   readonly announce: ChangeListener;

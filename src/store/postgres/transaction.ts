@@ -45,7 +45,7 @@ export async function openPostgresSnapshot(place: PostgresPlace): Promise<Engine
   return readingEngine('postgres', db, () => client.end());
 }
 
-export interface PostgresTransaction {
+interface PostgresTransaction {
   readonly client: pg.Client;
   /** Uses only this connection. */
   readonly db: Kysely<Schema>;

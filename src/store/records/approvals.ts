@@ -8,7 +8,7 @@ import { updateRevised } from '../integrity/revisions.ts';
 import type { ApprovalTable } from '../schema/schema.ts';
 
 export type ApprovalRow = Selectable<ApprovalTable>;
-export type AuditedApproval = ApprovalRow & Audited;
+type AuditedApproval = ApprovalRow & Audited;
 
 export interface ApprovalFilter {
   readonly organizationId: string;

@@ -8,7 +8,7 @@ import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { IdentityTable } from '../schema/schema.ts';
 
 export type IdentityRow = Selectable<IdentityTable>;
-export type AuditedIdentity = IdentityRow & Audited;
+type AuditedIdentity = IdentityRow & Audited;
 
 export function identities({ db, lists }: Engine) {
   const audited = (from = db) =>

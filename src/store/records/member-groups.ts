@@ -7,7 +7,7 @@ import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { MemberGroupTable } from '../schema/schema.ts';
 
 export type MemberGroupRow = Selectable<MemberGroupTable>;
-export type AuditedGroup = MemberGroupRow & Audited;
+type AuditedGroup = MemberGroupRow & Audited;
 
 export function memberGroups({ db, lists }: Engine) {
   const audited = (organizationId: string, from = db) =>

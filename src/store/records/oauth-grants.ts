@@ -8,7 +8,7 @@ import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { OAuthGrantTable } from '../schema/schema.ts';
 
 export type OAuthGrantRow = Selectable<OAuthGrantTable>;
-export type AuditedOAuthGrant = OAuthGrantRow & Audited;
+type AuditedOAuthGrant = OAuthGrantRow & Audited;
 
 export function oauthGrants({ db, commit }: Engine) {
   const audited = () => db.selectFrom('oauth_grants').selectAll('oauth_grants').select(auditedRevision());

@@ -7,7 +7,7 @@ import type { AuditedResource } from './resources.ts';
 
 export type StoredEvent = Selectable<EventTable>;
 export type EventRow = Omit<StoredEvent, 'position'>;
-export type ExpiryNotice = Selectable<ExpiryNoticeTable>;
+type ExpiryNotice = Selectable<ExpiryNoticeTable>;
 
 /** Resources that expire after `after` and up to `to`, beyond the one named by `from`. */
 export interface ExpiryWindow {

@@ -8,7 +8,7 @@ import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { UseRuleTable } from '../schema/schema.ts';
 
 export type UseRuleRow = Selectable<UseRuleTable>;
-export type AuditedUseRule = UseRuleRow & Audited;
+type AuditedUseRule = UseRuleRow & Audited;
 
 export interface UseRuleFilter {
   readonly organizationId: string;

@@ -12,7 +12,7 @@ import type { WebhookQueueTable, WebhookTable } from '../schema/schema.ts';
 export type WebhookRow = Selectable<WebhookTable>;
 export type AuditedWebhook = WebhookRow & Audited;
 export type ListeningWebhook = AuditedWebhook & Pick<QueueRow, 'begins_after'>;
-export type QueueRow = Selectable<WebhookQueueTable>;
+type QueueRow = Selectable<WebhookQueueTable>;
 
 export function webhooks({ db, lists, commit, name: engine }: Engine) {
   const postgres = engine === 'postgres';

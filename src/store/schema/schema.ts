@@ -34,7 +34,7 @@ import type {
 export type * from './logs.ts';
 export type * from './people.ts';
 
-export interface MetaTable {
+interface MetaTable {
   key: string;
   /**
    * The keyring, sealed with the root key; the newest revisions, with their own stamp; in the other rows, a marker that
@@ -98,7 +98,7 @@ export interface TagTable {
  * The number of resources per type that are not deleted, so that totals need no scan: one row per vault, and one for
  * the whole organization, whose `vault_id` is the organization's own id.
  */
-export interface CountTable {
+interface CountTable {
   organization_id: string;
   type: string;
   vault_id: string;
@@ -278,7 +278,7 @@ export interface ExpiryNoticeTable {
   days: number;
 }
 
-export interface RateWindowTable {
+interface RateWindowTable {
   subject_id: string;
   /** The start of the window, in seconds since 1970. */
   window_start: number;
@@ -298,7 +298,7 @@ export interface McpSessionTable {
 }
 
 /** Recent changes, for replicas that poll for them (PostgreSQL behind a pooler). */
-export interface ChangeTable {
+interface ChangeTable {
   /** Filled in by the database, like the transaction and the time. */
   id: Generated<string>;
   xid: Generated<string>;
