@@ -113,7 +113,10 @@ describe('on a PostgreSQL that does not wait for its disk by itself', () => {
     const unset = await serveOver(wire.url);
     wire.close();
     assert.equal(unset.code, 1);
-    assert.match(unset.stderr, /^strongroom: PostgreSQL does not let synchronous_commit be set[^\n]*\n$/);
+    assert.match(
+      unset.stderr,
+      /^strongroom: PostgreSQL does not allow synchronous_commit to be set[^\n]*\n$/,
+    );
     const set = async (value: string) => {
       await ask(cluster.url, `ALTER SYSTEM SET fsync = ${value}`, 'SELECT pg_reload_conf()');
       await eventually(

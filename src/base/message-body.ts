@@ -33,7 +33,7 @@ export function bodyOf(message: IncomingMessage, most: number): Promise<Buffer> 
     message.once('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)));
     message.once('error', fail);
     message.once('close', () => {
-      if (!message.readableEnded) fail(new Error('the body broke off'));
+      if (!message.readableEnded) fail(new Error('the body was cut off'));
     });
   });
 }

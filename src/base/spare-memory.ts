@@ -1,5 +1,5 @@
 /**
- * Returns memory that only the start of a thread needed, about a third of its heap, which the runtime would otherwise
+ * Returns memory that only the start of a thread needed, about a third of the total, which the runtime would otherwise
  * keep. A collection pauses the thread for tens of milliseconds, so it waits for a second with little load.
  */
 import { performance } from 'node:perf_hooks';

@@ -267,7 +267,7 @@ export class Keyring {
    * it.
    */
   chainMark(hash: string): string {
-    if (hash.length !== linkLength) throw new RangeError('a link has one length');
+    if (hash.length !== linkLength) throw new RangeError('a link’s hash has a fixed length');
     return digest('sha256', this.#chainKey + hash, 'base64url');
   }
 

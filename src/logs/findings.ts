@@ -3,7 +3,7 @@ import type { Stream } from '../store/records/logs.ts';
 import type { Continued } from './logged-link.ts';
 
 export interface Finding {
-  readonly what: /** A table, or an object attached to one, differs from the migrations, or an index does not match its table. */
+  readonly what: /** A table or an object attached to it differs from the migrations, or an index from its table. */
     | 'altered-schema'
     | 'edited'
     | 'missing'

@@ -55,7 +55,7 @@ export function alternativeNamesOf(tbs: readonly Der[]): string[] {
   const found = sequence(explicit(extensions, 3)).filter(
     item => oid(sequence(item, 2, 3)[0]) === subjectAltName,
   );
-  if (found.length > 1) throw new DerError('an extension that comes twice');
+  if (found.length > 1) throw new DerError('a duplicate extension');
   return found.flatMap(item => sequence(readDer(octets(sequence(item).at(-1)))).flatMap(formatOne));
 }
 
@@ -84,7 +84,7 @@ function ascii(body: Buffer): string {
 
 function formatAddress(body: Buffer): string {
   if (body.length === 4) return body.join('.');
-  if (body.length !== 16) throw new DerError('an address of another size');
+  if (body.length !== 16) throw new DerError('an address of invalid length');
   const groups = Array.from({ length: 8 }, (_, i) => body.readUInt16BE(2 * i).toString(16));
   // The URL parser writes an IPv6 address in canonical form (RFC 5952).
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);

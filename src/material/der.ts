@@ -93,7 +93,8 @@ function checkUniversal({ tag, body }: Der): void {
   if (tag & 0xc0) return;
   const number = tag & 0x1f;
   const isList = number === 0x10 || number === 0x11;
-  if (isList !== Boolean(tag & constructed)) throw new DerError('a list that is none, or a value in pieces');
+  if (isList !== Boolean(tag & constructed))
+    throw new DerError('a tag that is not constructed as DER requires');
   if (bodyRules[tag]?.(body) === false) throw new DerError('a value that is not well-formed');
 }
 
@@ -106,14 +107,15 @@ function isMinimalInteger(body: Buffer): boolean {
 
 function expectTag(element: Der | undefined, tag: number): Der {
   if (!element) throw new DerError('an element is missing');
-  if (element.tag !== tag) throw new DerError('an element of another kind');
+  if (element.tag !== tag) throw new DerError('an unexpected tag');
   return element;
 }
 
 /** The elements of a SEQUENCE that has between `min` and `max` of them. */
 export function sequence(element: Der | undefined, min = 0, max = Number.POSITIVE_INFINITY): readonly Der[] {
   const { children } = expectTag(element, tags.sequence);
-  if (children.length < min || children.length > max) throw new DerError('a sequence of another size');
+  if (children.length < min || children.length > max)
+    throw new DerError('a sequence with an unexpected number of elements');
   return children;
 }
 
@@ -121,14 +123,14 @@ export function sequence(element: Der | undefined, min = 0, max = Number.POSITIV
 export function optionals(elements: readonly Der[], ...order: number[]): (Der | undefined)[] {
   const rest = [...elements];
   const found = order.map(tag => (rest[0]?.tag === tag ? rest.shift() : undefined));
-  if (rest.length > 0) throw new DerError('a member that does not belong');
+  if (rest.length > 0) throw new DerError('an unexpected element');
   return found;
 }
 
 /** The one element inside an explicit context tag, `[number]`. */
 export function explicit(element: Der | undefined, number: number): Der {
   const { children } = expectTag(element, 0xa0 | number);
-  if (children.length !== 1) throw new DerError('a tag that wraps no single element');
+  if (children.length !== 1) throw new DerError('an explicit tag that does not wrap exactly one element');
   return children[0]!;
 }
 
@@ -155,7 +157,7 @@ export function octets(element: Der | undefined): Buffer {
 /** A BIT STRING of whole bytes. */
 export function wholeBits(element: Der | undefined): Buffer {
   const { body } = expectTag(element, tags.bits);
-  if (body[0] !== 0) throw new DerError('bits that fill no byte');
+  if (body[0] !== 0) throw new DerError('a bit string with unused bits');
   return body.subarray(1);
 }
 

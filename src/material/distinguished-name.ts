@@ -72,7 +72,7 @@ function parsePart(part: string, field: string): NamePart {
 }
 
 function unescapeValue(escaped: string, field: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched deliberately
   if (/^[#\s]|[\x00-\x1f\x7f]|(?<!\\)\s$/u.test(escaped) || !escaped.isWellFormed())
     throw invalid(field, 'has control characters, or spaces or # around a value');
   if (!/^(?:[^\\+"<>;]|\\[\\,+"<>;=# ])*$/u.test(escaped))
@@ -92,7 +92,7 @@ function encodingOf(name: string, value: string, field: string): NamePart['encod
 /** A Name as text. Several values on one level are joined by `+`. */
 export function formatName(name: Der): string {
   const levels = sequence(name).map(level => {
-    if (level.tag !== tags.set) throw new DerError('a name without its sets');
+    if (level.tag !== tags.set) throw new DerError('a name without sets');
     return level.children.map(formatAttribute).join('+');
   });
   return levels.reverse().join(',');

@@ -102,12 +102,12 @@ export function readAlgorithm(identifier: Der | undefined, field: string): Algor
       field,
       'has an algorithm that is not supported: use RSA, EC, Ed25519, X25519, ML-DSA or ML-KEM',
     );
-  if (parameters) throw new DerError('parameters where none belong');
+  if (parameters) throw new DerError('unexpected parameters');
   return algorithm;
 }
 
 function readRsa(parameters: Der | undefined): Algorithm {
-  if (parameters && parameters.tag !== tags.null) throw new DerError('parameters where none belong');
+  if (parameters && parameters.tag !== tags.null) throw new DerError('unexpected parameters');
   return rsa;
 }
 

@@ -89,7 +89,7 @@ function belongTogether([n, e, d, p, q, dp, dq, qInverse]: Octet): boolean {
 /** ECPrivateKey of RFC 5915. `outer` is the curve that a PKCS#8 names; a SEC1 key must name its own. */
 export function checkEcPrivate(key: Der, outer: Curve | undefined, field: string): Curve {
   const [version, scalar, ...options] = sequence(key, 2, 4);
-  if (count(version) !== 1) throw new DerError('an EC key of another version');
+  if (count(version) !== 1) throw new DerError('an EC key of an unsupported version');
   const [named, publicKey] = optionals(options, 0xa0, 0xa1);
   const inner = named ? readCurve(explicit(named, 0), field) : undefined;
   const curve = outer ?? inner;

@@ -36,7 +36,7 @@ const unreadable = 'is not a readable key: it is damaged or cut off, or its enco
 export function importPkcs8(bytes: Buffer, field: string): KeyMaterial {
   return refusing(field, unreadable, () => {
     const [version, identifier, inner, ...options] = sequence(readDer(bytes), 3, 5);
-    if (count(version) > 1) throw new DerError('a PKCS#8 of another version');
+    if (count(version) > 1) throw new DerError('a PKCS#8 of an unsupported version');
     const [, enclosed] = optionals(options, 0xa0, 0x81);
     const algorithm = checkPrivate(readAlgorithm(identifier, field), octets(inner), field);
     const key = createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' });

@@ -69,9 +69,9 @@ function planPbes2(parameters: Der, field: string): Opening {
   const cipher = pbes2Ciphers[oid(name)];
   if (!cipher) throw invalid(field, 'is encrypted with a cipher that is not supported; use AES-256-CBC');
   const iv = octets(ivElement);
-  if (iv.length !== cipher.ivSize) throw new DerError('an initialisation vector of another size');
+  if (iv.length !== cipher.ivSize) throw new DerError('an initialization vector of invalid length');
   if ((derivation.keyLength ?? cipher.keySize) !== cipher.keySize)
-    throw new DerError('a key of another size');
+    throw new DerError('a key of invalid length');
   return {
     cost: derivation.cost,
     open: (ciphertext, passphrase) =>

@@ -53,7 +53,7 @@ function splitLines(text: string, { field, maxBytes }: PemLimits): string[] {
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
     throw invalid(field, `is larger than ${maxBytes} bytes`);
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched deliberately
   if (lines.some(line => /[\x00-\x08\x0b-\x1f\x7f]/.test(line)))
     throw invalid(field, 'contains control characters');
   return lines.map(line => line.replace(/^[ \t]+/, '').trimEnd());

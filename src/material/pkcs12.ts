@@ -101,7 +101,7 @@ export function openPkcs12(bytes: Uint8Array, passphrase: string | undefined): P
 
 function planFile(bytes: Uint8Array, budget: Budget): { content: Buffer; mac: Mac; items: Item[] } {
   const [version, authSafe, macData] = sequence(readDer(bytes), 2, 3);
-  if (count(version) !== 3) throw new DerError('a PKCS#12 of another version');
+  if (count(version) !== 3) throw new DerError('a PKCS#12 of an unsupported version');
   if (!macData) throw invalid(field, 'has no MAC: export it again with a passphrase');
   const content = dataContent(authSafe!);
   const mac = planMac(macData);
@@ -182,7 +182,7 @@ function planMac(macData: Der): Mac {
   if (oid(name) === ids.pbmac1) return planPbmac1(parameters!, expected);
   const digest = digests[oid(name)];
   if (!digest) throw invalid(field, 'has a MAC with a hash that is not supported');
-  if (parameters && parameters.tag !== tags.null) throw new DerError('parameters where none belong');
+  if (parameters && parameters.tag !== tags.null) throw new DerError('unexpected parameters');
   const salt = readSalt(saltElement);
   const iterations = checkIterations(iterationElement ? count(iterationElement) : 1, field);
   return {
@@ -203,7 +203,7 @@ function planPbmac1(parameters: Der, expected: Buffer): Mac {
   const digest = hmacName(hmac!, field);
   // The RFC requires the length, of at least 20 bytes.
   const keySize = derivation.keyLength ?? 0;
-  if (keySize < 20 || keySize > 64) throw new DerError('a MAC key of another size');
+  if (keySize < 20 || keySize > 64) throw new DerError('a MAC key of invalid length');
   return {
     cost: derivation.cost,
     expected,

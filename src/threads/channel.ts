@@ -7,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { receivedFailure, type SentFailure, sentFailure, ThreadEnded } from './failures.ts';
 
 /** Functions that the other side may call. Their arguments and results are copied. */
-// biome-ignore lint/suspicious/noExplicitAny: each function says what it takes
+// biome-ignore lint/suspicious/noExplicitAny: each function declares its own parameters
 export type Services = Readonly<Record<string, (...input: any[]) => unknown>>;
 
 export type Input<S extends Services, Name extends keyof S> = Parameters<S[Name]>;

@@ -59,7 +59,7 @@ function fingerprint(bytes: Uint8Array): number {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: ': it does not exist (--root-key-file names another)',
+  ENOENT: ': it does not exist (--root-key-file sets another path)',
   ELOOP: ': it is a symbolic link',
   EACCES: ': this user may not read it',
 };

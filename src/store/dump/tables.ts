@@ -91,7 +91,7 @@ function selecting(engine: EngineName, db: Engine['db'], { name, columns }: Tabl
   return query as unknown as Query;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the tables may be those of the past, which have no types
+// biome-ignore lint/suspicious/noExplicitAny: tables of earlier schemas have no types
 type AnySchema = any;
 type Row = Readonly<Record<string, unknown>>;
 type Query = SelectQueryBuilder<Schema, never, Row>;

@@ -9,7 +9,7 @@ import type { EngineName } from '../migrations/migrations.ts';
 import type { Described } from './schema-difference.ts';
 import { concerning, type FileRow, fileQuery } from './sqlite-schema.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: it may be a schema of the past, which has no types
+// biome-ignore lint/suspicious/noExplicitAny: earlier schemas have no types
 type AnySchema = any;
 
 /** Our functions. Others count only if they have the name of a built-in one. */

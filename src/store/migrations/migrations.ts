@@ -48,7 +48,7 @@ export const columnTypes: Record<EngineName, ColumnTypes> = {
   postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial', clustered: sql`` },
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
+// biome-ignore lint/suspicious/noExplicitAny: migrations use earlier schemas, which have no types
 type AnySchema = any;
 
 interface MigrateOptions {

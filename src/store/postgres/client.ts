@@ -10,7 +10,7 @@ import { needsNoPin, PinnedQuery, settingPath } from './search-path.ts';
 export interface SessionSettings {
   /** How long to wait for an answer, in milliseconds. */
   readonly queryTimeout: number;
-  /** Settings of the session, applied if it is ours alone. */
+  /** Settings of the session, applied if it is not shared through a pooler. */
   readonly limits?: Readonly<Record<string, string>>;
 }
 
@@ -94,8 +94,8 @@ export class ServerClient extends pg.Client {
     }
   }
 
-  /** Unless the session is ours alone, each statement sets the search path itself. */
-  // biome-ignore lint/suspicious/noExplicitAny: the driver's many forms of it all come through here
+  /** If the session is shared through a pooler, each statement sets the search path itself. */
+  // biome-ignore lint/suspicious/noExplicitAny: covers all the driver's overloads
   override query(config: any, values?: any, callback?: any): any {
     const { isPooled, path } = this.#servers;
     if (!isPooled || path === null || needsNoPin(config)) return super.query(config, values, callback);

@@ -19,7 +19,7 @@ export async function lossOf(pool: pg.Pool & { readonly begin: string }): Promis
   const asked = `${pool.begin}; ${durably}; SELECT ${setting} AS waits, pg_catalog.current_setting('fsync') AS syncs; ROLLBACK`;
   const answers = (await pool.query(asked)) as unknown as pg.QueryResult[];
   const { waits, syncs } = answers.at(-2)!.rows[0];
-  if (weak.includes(waits)) return 'PostgreSQL does not let synchronous_commit be set';
+  if (weak.includes(waits)) return 'PostgreSQL does not allow synchronous_commit to be set';
   return syncs === 'on' ? null : 'PostgreSQL runs with fsync off';
 }
 

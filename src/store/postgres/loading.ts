@@ -27,7 +27,7 @@ export async function openPostgresLoader(place: PostgresPlace): Promise<Loader> 
       [['kysely_migration', ...Object.keys(columns)]],
     );
     if (taken.rows.length > 0)
-      throw new StoreError(`the database is not empty: it has a table ${taken.rows[0].name}`);
+      throw new StoreError(`the database is not empty: it contains the table ${taken.rows[0].name}`);
   } catch (error) {
     await end();
     throw error;

@@ -23,7 +23,7 @@ const settings: SessionSettings = {
     idle_in_transaction_session_timeout: String(longestStatement),
   },
 };
-/** The same for one transaction, if the session is not ours alone. */
+/** The same for one transaction, if the session is shared through a pooler. */
 const limitsOfTransaction = `SET LOCAL statement_timeout = ${longestStatement};
   SET LOCAL idle_in_transaction_session_timeout = ${longestStatement}`;
 /** The server is shutting down or does not accept writes, or the connection is broken. */

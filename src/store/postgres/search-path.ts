@@ -1,9 +1,8 @@
 /**
  * Determines the schema that contains our tables, and makes all names resolve only there and in the catalogue, never in
- * a schema that a role, a database or another user of a pooled connection put in front. A connection that is ours alone
- * sets its search path once; behind a pooler each statement sets it in its own round trip. The schema is the one that
- * contains our tables, wherever the path leads; in an empty database it is the first in the path, as PostgreSQL would
- * choose.
+ * a schema that a role, a database or another user of a pooled connection put in front. A dedicated connection sets its
+ * search path once; behind a pooler each statement sets it in its own round trip. The schema is the one that contains
+ * our tables, wherever the path leads; in an empty database it is the first in the path, as PostgreSQL would choose.
  */
 import pg from 'pg';
 import { StoreError } from '../engine/store-error.ts';

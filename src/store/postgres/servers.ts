@@ -2,8 +2,8 @@
  * Connects to PostgreSQL. Of the hosts in the URL it uses the one that accepts writes, starting with the one that did
  * last; a standby is refused. A host has two seconds to answer, during which the others are tried, so the writable
  * server is found quickly even if others don't respond. A connection sends only the user, the database and an
- * application name as parameters, which every pooler accepts. Limits are set once it is known that the session is ours
- * alone. Behind a pooler it isn't, which shows in the process id: a pooler makes one up.
+ * application name as parameters, which every pooler accepts. Limits are set once it is known that the session is not
+ * shared through a pooler. A pooler is detected by the process id, because it reports one of its own.
  */
 import pg from 'pg';
 import {
