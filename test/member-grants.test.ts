@@ -248,7 +248,7 @@ describe('the last owner', () => {
 describe('a group', () => {
   const create = (more: object = {}, by = owner) =>
     world.groups.create(by, { name: `group ${++names}`, ...more });
-  const tooMuch = { message: 'A group can’t have more permissions than whoever changes it' };
+  const tooMuch = { message: 'A group can’t have more permissions than the caller' };
 
   it('has what was asked for, and nothing else', async () => {
     const { id, created_at, updated_at, name, ...rest } = await create();

@@ -1,11 +1,11 @@
 /**
- * Email addresses. Two are the same if they are equal except for the case of ASCII letters: an address that only
- * looks similar, or becomes equal by Unicode folding, belongs to someone else.
+ * Email addresses. Two are the same if they differ only in the case of ASCII letters: an address that only looks
+ * similar, or becomes equal through Unicode folding, belongs to someone else.
  */
 
 /**
- * One key for all that looks alike. It finds candidates, keeps look-alikes out of one organization and salts a
- * password's derivation; whose address it is, is decided by `sameAddress`.
+ * One key for all addresses that look alike. It finds candidates, prevents look-alikes in one organization, and salts
+ * the derivation of passwords; `sameAddress` decides whether two addresses are the same.
  */
 export function emailKey(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase();

@@ -1,7 +1,7 @@
 /**
- * Groups of members, who have the same roles in the same vaults. Whoever puts a member into one, or gives it a role, gives
- * its members what it has: nobody can who has less. The issuer of single sign-on can say who is in a group, by its name,
- * each time that they sign in by it.
+ * Groups of members who have the same roles in the same vaults. Adding a member to a group, or granting it a role,
+ * gives its members what it has, so it requires having at least that. The single sign-on issuer can determine who is
+ * in a group, by its name, each time a person signs in through it.
  */
 import type { Caller } from '../../access/caller.ts';
 import { type Action, grantOfRole, mayGrant } from '../../access/policy.ts';
@@ -29,9 +29,9 @@ import { groupsOf } from './people.ts';
 import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
 export interface Groups extends Collection<Group, GroupCreate, GroupUpdate, GrantQuery> {
-  /** The believed rows of all groups. */
+  /** The verified rows of all groups. */
   all(organizationId: string): Promise<MemberGroupRow[]>;
-  /** The groups of a member, as they are without them. */
+  /** The groups of a member, revised so that they no longer contain the member. */
   without(member: MemberRow): Promise<MemberGroupRow[]>;
 }
 
@@ -45,11 +45,11 @@ export function groupsWith(parts: Parts, records: Records): Groups {
     return stamps.memberGroup.believe(await guard.found(permit, row));
   }
 
-  /** What a group has is given for ever; taking away asks for the rank alone. */
+  /** A group's roles are granted without a time limit; taking away requires only the rank. */
   function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until?: number | null) {
     if (mayGrant(caller, { ...grantOfRole('none', until), vaultRoles: vaultRolesOf([group]) })) return;
     throw new Failure('FORBIDDEN', {
-      message: 'A group can’t have more permissions than whoever changes it',
+      message: 'A group can’t have more permissions than the caller',
     });
   }
 
@@ -154,7 +154,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
   };
 }
 
-/** Whose rights change with these. */
+/** The members whose rights change with these groups. */
 export function membersOf(...groups: readonly MemberGroupRow[]): string[] {
   return [...new Set(groups.flatMap(group => [...memberIdsIn(group), ...signedOnIdsIn(group)]))];
 }
@@ -170,7 +170,7 @@ function named(name: string): Pick<MemberGroupRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
 }
 
-/** A list of its own, or changes to the one that was there. */
+/** Either a new list, or changes to the existing one. */
 function membersAfter(
   before: readonly string[],
   { member_ids, add_member_ids = [], remove_member_ids = [] }: GroupUpdate,
@@ -182,7 +182,7 @@ function membersAfter(
   return [...after];
 }
 
-/** Who is in a group by the issuer's word is that no longer once the issuer is not asked, or for another name. */
+/** Members added by the issuer are removed when the group no longer follows the issuer, or gets another name. */
 function changedColumns(row: MemberGroupRow, body: GroupUpdate): Partial<MemberGroupRow> {
   const { name = row.name, single_sign_on = row.single_sign_on === 1 } = body;
   const isAsBefore = single_sign_on && name === row.name;

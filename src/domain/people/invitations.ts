@@ -1,6 +1,6 @@
 /**
- * Members and accounts that wait for their person, and the link that they come in by. A new link takes away all
- * by which they proved themselves before: they come in by it, or not at all.
+ * Members and accounts waiting for their person, and the link with which that person joins. A new link removes every
+ * other way of proving their identity: they must use the link.
  */
 import { mintToken } from '../../access/token.ts';
 import type { Statement } from '../../store/engine/engine.ts';
@@ -18,7 +18,7 @@ interface NewMember {
   readonly organizationId: string;
   readonly email: string;
   readonly role: string;
-  /** Roles in single vaults, as they are stored. */
+  /** Roles in single vaults, in stored form. */
   readonly grants?: string;
 }
 
@@ -66,7 +66,7 @@ export function newAccount(
   });
 }
 
-/** An account that waits for its person, and the token that they join with. */
+/** An account waiting for its person, and the token with which they join. */
 export interface Invited {
   readonly token: string;
   readonly subjects: readonly SubjectChange[];

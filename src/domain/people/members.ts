@@ -1,6 +1,6 @@
 /**
- * Members of an organization, their roles in it and in single vaults. Inviting is granting: nobody can grant more than
- * they have, nor touch a member who has more.
+ * Members of an organization, with their roles in it and in single vaults. Inviting is granting: a caller can't grant
+ * more than they have, nor change a member who has more.
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
 import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
@@ -33,7 +33,7 @@ import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 export interface Members extends Collection<Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
   /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
   invite(caller: Caller, id: string): Promise<InvitedMember>;
-  /** The same by the operator for an owner, also for the only one, whom nobody else could let in again. */
+  /** The same for an owner, by the operator: also for the only owner, whom no other member could let in again. */
   recover(operator: Caller, email: string): Promise<InvitedMember>;
 }
 
@@ -47,7 +47,10 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     return stamps.member.believe(await guard.found(permit, row));
   }
 
-  /** A member stays until someone removes them, so that is given for ever; taking away asks for the rank alone. */
+  /**
+   * A member stays until someone removes them, so roles are granted without a time limit; taking away requires only
+   * the rank.
+   */
   function checkGrant(caller: Caller, wanted: Grant, until: number | null = null): void {
     if (mayGrant(caller, { ...wanted, until })) return;
     throw new Failure('FORBIDDEN', {
@@ -55,12 +58,12 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     });
   }
 
-  /** With what their groups give them. */
+  /** The member's rights, including those from their groups. */
   async function rights(member: MemberRow): Promise<Grant> {
     return rightsOf({ member, groups: await groupsOf(parts, member) });
   }
 
-  /** An organization whose members include an owner keeps one: nobody else could put one back. */
+  /** An organization with an active owner must keep one, because no other member could appoint a new one. */
   function keepAnOwner({ id, role, state, organization_id }: MemberRow): Statement[] {
     const isOwner = role === 'owner' && state === 'active';
     return isOwner ? [store.conditions.anotherOwner(organization_id, id)] : [];
@@ -70,7 +73,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     return { type: 'member', id: row.id, name: row.email, revision: row.revision };
   }
 
-  /** What a change gives is told with it. */
+  /** The audit entry shows what a change grants. */
   function given<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
     const details = { role: row.role, grants: vaultGrantsIn(row) };
     return { ...subject<A>(row), details, lasts: 'without end' };
@@ -135,7 +138,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
 
     async invite(caller, id) {
       const permit = await guard.admit(caller, 'members:write');
-      // It would be a way around the proof that changing one's own factors takes, by one's own API keys too.
+      // Otherwise a person could bypass the proof required for changing their own factors, also with their own API
+      // keys.
       if (memberBehind(caller) === id) {
         throw new Failure('FORBIDDEN', {
           message: 'You can’t re-invite yourself; ask another administrator',

@@ -1,4 +1,4 @@
-/** Organizations: made by the operator, seen by their members. Each one's plan sets its limit of requests. */
+/** Organizations and their plans, which set the limit of requests. */
 
 import type { Caller } from '../../access/caller.ts';
 import type { Organization, OrganizationUpdate, Plan } from '../../contract/access.ts';
@@ -23,13 +23,13 @@ interface OrganizationParts {
 
 export interface PlanChoice {
   readonly plan: Plan;
-  /** Requests a minute on the enterprise plan; 0 is unlimited. */
+  /** Requests per minute on the enterprise plan; 0 is unlimited. */
   readonly enterpriseLimit: number;
 }
 
 const planLimits: Record<Exclude<Plan, 'enterprise'>, number> = { free: 100, pro: 1000 };
 
-/** Requests a minute, or null where unlimited. */
+/** Requests per minute, or null if unlimited. */
 export function limitOf({ plan, enterprise_limit }: OrganizationRow): number | null {
   if (plan !== 'enterprise') return planLimits[plan as 'free' | 'pro'];
   return enterprise_limit === 0 ? null : enterprise_limit;
@@ -70,7 +70,10 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
   }
 
   return {
-    /** Only the operator makes organizations; `operator` is them, acting for the one that is being made. */
+    /**
+     * Creates an organization for the operator. `operator` returns the operator as the caller acting for the new
+     * organization.
+     */
     async create(
       operator: (organizationId: string) => Caller,
       name: string,
@@ -128,7 +131,7 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
       );
     },
 
-    /** Requests a minute that an organization's plan allows, or null where unlimited. */
+    /** Requests per minute that an organization's plan allows, or null if unlimited. */
     limit: async (id: string): Promise<number | null> => limitOf(await believed(id)),
   };
 }

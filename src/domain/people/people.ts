@@ -1,7 +1,7 @@
 /**
- * A person: a member together with how they prove who they are, and the groups that they are in. The rows are believed
- * together and kept together; whatever changes one of them touches the member's id, so a role, a group or a removal takes
- * effect at once.
+ * A person: a member together with their account and the groups that they are in. The rows are verified and cached
+ * together; a change to any of them touches the member's id, so a role, a group or a removal takes effect
+ * immediately.
  */
 
 import type { Caller, Origin, Proof } from '../../access/caller.ts';
@@ -19,14 +19,14 @@ import { emailKey, sameAddress } from './email.ts';
 export type Person = Holder;
 
 export interface People {
-  /** From memory where that can be trusted. */
+  /** From the cache if it can be trusted. */
   byMember(memberId: string): Promise<Person | undefined>;
-  /** From the store, for whoever is about to change it. */
+  /** From the store, for callers about to change it. */
   fresh(memberId: string): Promise<Person | undefined>;
   byAccount(accountId: string): Promise<Person | undefined>;
-  /** All who have this very address, in whichever organization. */
+  /** Everyone with exactly this address, in any organization. */
   byEmail(email: string): Promise<Person[]>;
-  /** All accounts that the issuer's person came in by before. */
+  /** All accounts that this person of the issuer has signed in to before. */
   byIdentity(issuer: string, subject: string): Promise<Person[]>;
 }
 
@@ -60,7 +60,7 @@ export function peopleWith(store: Store, stamps: Stamps): People {
     byEmail: async email => {
       const alike = await store.accounts.membersByEmail(emailKey(email));
       const members = alike.filter(member => sameAddress(member.email, email));
-      // As much is asked of the store as for a person who is known.
+      // Makes the same queries as for a known person.
       if (members.length === 0) {
         await store.accounts.accountOf(nobody);
         await store.memberGroups.naming(nobody, nobody);

@@ -1,17 +1,17 @@
-/** Roles in single vaults, as members and groups are given them: which vaults they name, and how they are stored. */
+/** Roles in single vaults, granted to members and groups: which vaults they name, and how they are stored. */
 import { Failure, invalid } from '../../contract/errors.ts';
 import { type ChangedGrant, mostGrants, type VaultGrant } from '../../contract/members.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 
-/** In the order of the vaults, so that the same is stored alike. */
+/** Sorted by vault, so that equal grants are stored identically. */
 export function grantsText(grants: readonly VaultGrant[]): string {
   const inOrder = grants.toSorted((one, another) => (one.vault_id < another.vault_id ? -1 : 1));
   return JSON.stringify(inOrder.map(({ vault_id, role }) => ({ vault_id, role })));
 }
 
-/** What a body makes of the grants that were there: a list of its own, or changes to them. */
+/** The grants after applying a body: a new list, or changes to the existing one. */
 export function grantsAfter(
   before: readonly VaultGrant[],
   {
@@ -30,7 +30,7 @@ export function grantsAfter(
   return [...changed.values()];
 }
 
-/** Refuses vaults that are not there; those that were named before may have been deleted since. */
+/** Refuses vaults that don't exist; vaults that were named before may have been deleted since. */
 export async function checkVaults(
   records: Records,
   permit: Permit,

@@ -1,4 +1,4 @@
-/** Who is calling: the organization, the member if there is one, and what they were given. */
+/** Describes the caller: the organization, the member if there is one, and their permissions. */
 import { type Caller, memberBehind } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';

@@ -1,4 +1,6 @@
-/** What became of each event, for people to look at; and sending by hand: a test, or something once more. */
+/**
+ * The delivery history of events, for people to view; and sending on request: a test event, or an event once more.
+ */
 import type { Caller } from '../../access/caller.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -15,9 +17,9 @@ import { type Webhooks, webhookChange } from './webhooks.ts';
 export interface WebhookDeliveries {
   list(caller: Caller, query: DeliveryQuery): Promise<List<Delivery>>;
   get(caller: Caller, id: string): Promise<Delivery>;
-  /** Sends a test event to a webhook, once, whether it is enabled or not. */
+  /** Sends a test event to a webhook, once, whether or not it is enabled. */
   test(caller: Caller, webhookId: string): Promise<Delivery>;
-  /** Sends an event again, as if it were new, under the same id. */
+  /** Sends an event again as if it were new, with the same id. */
   redeliver(caller: Caller, id: string): Promise<Delivery>;
 }
 
@@ -25,7 +27,7 @@ export function webhookDeliveriesWith(
   { store, stamps, guard, now, newId }: Parts,
   webhooks: Webhooks,
 ): WebhookDeliveries {
-  /** Whichever vault an event tells of, its delivery is the organization's, as the webhook is. */
+  /** A delivery belongs to the organization, as its webhook does, whichever vault the event is about. */
   async function find(permit: Permit, id: string): Promise<DeliveryRow> {
     return guard.found(permit, await store.deliveries.byId(permit.caller.organizationId, id));
   }

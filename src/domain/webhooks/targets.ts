@@ -1,7 +1,7 @@
 /**
- * What the delivery of events asks of the domain: which webhooks want an event, where a webhook leads and
- * with which secrets it signs, and switching one off. Each answer is worked out from rows that are believed;
- * a row that isn't as it was written is told to the operator, and gets nothing.
+ * What the delivery of events needs from the domain: which webhooks subscribe to an event, a webhook's URL and
+ * signing secrets, and disabling a webhook. Everything is read from verified rows; a row that isn't as it was written
+ * is reported to the operator and gets no deliveries.
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
@@ -15,21 +15,21 @@ import { eventIn } from '../kernel/row-check.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import { secretPlace, webhookChange } from './webhooks.ts';
 
-/** A webhook, as far as sending to it goes. */
+/** A webhook, with what is needed to send to it. */
 export interface WebhookTarget {
   readonly id: string;
   readonly url: string;
   readonly enabled: boolean;
-  /** The current signing secret, and the one before it while both are in use. */
+  /** The current signing secret, and the previous one while both are in use. */
   readonly secrets: readonly string[];
-  /** Whether this delivery is what it says it is, and this webhook still wants it. */
+  /** Whether this delivery is unaltered and this webhook still subscribes to it. */
   takes(delivery: DueDelivery): boolean;
 }
 
 export interface WebhookTargets {
-  /** The events that are as they were written, each with the ids of the webhooks that want it. */
+  /** The given events, each with the ids of the webhooks that subscribe to it; none for an event that was altered. */
   wanting(events: readonly StoredEvent[]): Promise<ReadonlyMap<StoredEvent, readonly string[]>>;
-  /** Null where it was deleted, or is not as it was written. */
+  /** Null if it was deleted or isn't as it was written. */
   target(id: string): Promise<WebhookTarget | null>;
   disable(id: string, reason: DisabledReason): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function webhookTargetsWith(
       const found = new Map<StoredEvent, string[]>();
       for (const event of events) {
         const asking = listening.filter(({ after, wants }) => event.position > after && wants(event));
-        // Whether it is as it was written matters to those who are told of it.
+        // The event is verified only if a webhook subscribes to it.
         const holds = asking.length > 0 && believed(event, stamps.believeEvent<StoredEvent>) !== null;
         found.set(event, holds ? asking.map(({ id }) => id) : []);
       }

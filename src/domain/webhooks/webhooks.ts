@@ -1,7 +1,7 @@
 /**
- * Webhooks: where an organization wants to be told of what happens. A webhook's URL must lead to where the
- * service may connect to. Its signing secret is shown once, stored sealed, and rotated with the old one in
- * use for one more day. A key that is narrowed to vaults neither sees nor makes webhooks.
+ * Webhooks: where an organization is notified of events. The service must be allowed to connect to a webhook's URL.
+ * Its signing secret is shown once, stored sealed, and rotated with the old one in use for one more day. A key that
+ * is restricted to vaults neither sees nor creates webhooks.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -32,13 +32,13 @@ import { notFoundAs } from '../resources/subject.ts';
 
 export interface Webhooks
   extends Collection<Webhook, WebhookCreate, WebhookUpdate, SearchQuery, WebhookWithSecret> {
-  /** A new signing secret. The one before signs along for a day. */
+  /** Creates a new signing secret. The previous one stays in use for a day. */
   rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret>;
-  /** The believed row of a webhook that the caller sees. */
+  /** The verified row of a webhook that the caller can see. */
   find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>>;
 }
 
-/** A webhook about to be made, its secret still open. */
+/** A webhook to create, with its secret in plain text. */
 type NewWebhook = Pick<
   WebhookRow,
   'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
@@ -46,7 +46,7 @@ type NewWebhook = Pick<
 
 interface Revision {
   readonly columns: Partial<WebhookRow>;
-  /** What goes with it. */
+  /** Stored together with the columns. */
   readonly statements: readonly Statement[];
 }
 
@@ -121,7 +121,7 @@ export function webhooksWith(
     return row;
   }
 
-  /** With what their queues say of them. */
+  /** Adds the state of their delivery queues. */
   async function shown(rows: readonly WebhookRow[]): Promise<Webhook[]> {
     const failing = await store.webhooks.failing(rows.map(({ id }) => id));
     return rows.map(row => presentWebhook(row, failing.get(row.id) ?? null));
@@ -169,11 +169,12 @@ export function webhooksWith(
       const permit = await guard.admit(caller, 'webhooks:write');
       if (body.url !== undefined) checkUrl(body.url);
       await checkVaults(permit, body.vault_ids ?? []);
-      // What waited while it was disabled goes on; what was held against an old URL says nothing of the new one.
+      // Deliveries that waited while it was disabled continue; failures at an old URL don't count against a new one.
       const begins = body.enabled || body.url !== undefined;
       const row = await revise(permit, id, 'webhook.updated', async before => {
         const columns = changedColumns(before, body);
-        // Whoever chooses where events go, or which, is told what they tell.
+        // Choosing the destination or the events gives access to what the events tell, so it requires the permission
+        // to see that.
         await guard.mayShow(caller, shownByEvents(JSON.parse(columns.events!) as EventKind[]));
         return {
           columns,
@@ -218,7 +219,7 @@ export function webhookChange<A extends Action = never>(row: MaybeAllowed<Webhoo
   return { type: 'webhook', id: row.id, name: row.name, revision: row.revision };
 }
 
-/** Whether it is only named anew, or disabled. */
+/** Whether it is only renamed or disabled. */
 function tellsNoMore(before: WebhookRow, after: WebhookRow): boolean {
   const isSame = (['url', 'events', 'vault_ids', 'secret_version'] as const).every(
     column => before[column] === after[column],
@@ -226,12 +227,12 @@ function tellsNoMore(before: WebhookRow, after: WebhookRow): boolean {
   return isSame && after.enabled <= before.enabled;
 }
 
-/** Where a signing secret is sealed. */
+/** The place under which a signing secret is sealed. */
 export function secretPlace(id: string, version: number) {
   return { type: 'webhook', resource: id, field: 'secret', version };
 }
 
-/** In the form that Standard Webhooks gives it. */
+/** In the form defined by Standard Webhooks. */
 function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
