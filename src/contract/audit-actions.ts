@@ -7,7 +7,7 @@
 
 /** What an action does to its subject. A denied action only refuses. */
 const effects = {
-  creates: { withdraws: false, description: 'the subject is new, or someone gained something' },
+  creates: { withdraws: false, description: 'the subject is new, or someone gained access' },
   changes: { withdraws: false, description: 'its content changed; permissions did not' },
   /** Permissions were granted or withdrawn. The entry doesn't say which, so it counts as a withdrawal. */
   regrants: {

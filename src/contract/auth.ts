@@ -152,7 +152,7 @@ export const oneTimeCodeSecret = z.object({ secret: z.string(), uri: z.string() 
 
 export const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) }).meta({
   id: 'RecoveryCodes',
-  description: 'Each can be used once to prove one’s identity. They are never shown again.',
+  description: 'Each can be used once as proof of identity. They are never shown again.',
   example: { recovery_codes: ['abcd-efgh-ijkl'] },
 });
 

@@ -56,7 +56,10 @@ const hosts = listOfAtMost(
   exactLine(1, 260).refine(isHost, {
     error: 'must be the exact name of a host in lower case, with its port unless that is the default',
   }),
-).meta({ description: 'Exact names; no wildcards, no IP addresses. They are called over HTTPS.' });
+).meta({
+  description:
+    'Exact names; no wildcards, no IP addresses. They are called over HTTPS; one that begins with `http://` must be in a range that the operator opened.',
+});
 const methods = listOfAtMost(useMethods.length, oneOf(useMethods));
 const mostStars = 10;
 const pathPattern = exactLine(1, 255)

@@ -5,7 +5,7 @@ import { Failure } from '../../contract/errors.ts';
 /** The record was changed between our read and our write: read it again and retry. */
 export class StaleChange extends Failure {
   constructor() {
-    super('CONFLICT', { message: 'The record was changed by someone else meanwhile' });
+    super('CONFLICT', { message: 'The record was changed by someone else in the meantime' });
   }
 }
 

@@ -35,7 +35,7 @@ export function authorizationRequestsWith(clients: OAuthClients) {
   return async (query: string, issuer: string): Promise<Judged> => {
     const sent = new URLSearchParams(query);
     const client = await clients.find(single(sent, 'client_id') ?? '');
-    if (client === null) throw invalid('client_id', 'is not a client that this service knows');
+    if (client === null) throw invalid('client_id', 'is not a known client');
     const redirectUri = single(sent, 'redirect_uri') ?? '';
     if (!takesRedirect(client, redirectUri))
       throw invalid('redirect_uri', 'is not one of the client’s redirect URIs');

@@ -125,7 +125,7 @@ function refusals({ path, body, errors }: RouteDescription, components: Componen
 const messageCodes = {
   INVALID_REQUEST: 'The body is not valid',
   UNAUTHORIZED: 'The proof is missing or not valid; the response is always the same',
-  FORBIDDEN: 'A page of another site sent the request',
+  FORBIDDEN: 'The request came from a page of another site',
   RATE_LIMITED: 'Too many requests',
   INTERNAL_ERROR: 'Something went wrong on the server',
   UNAVAILABLE: 'The service is starting, stopping or overloaded',
