@@ -1,6 +1,8 @@
 /** How a value may be written, each form against a plain encoder of its own, and the windows of a text. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { describe, it, mock } from 'node:test';
 import {
   type Form,
   fold,
@@ -346,6 +348,49 @@ describe('a set of windows', () => {
     const both = Buffer.from('abcdeffedcba');
     new WindowSet(6, 1, [known, Buffer.from('fedcba')]).markIn(both, sumsOf(both, 1), 0, 12, longestAt, 0);
     assert.deepEqual([...longestAt], [6, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0]);
+  });
+
+  it('has all windows of one hash, of which neither makes an empty place', () => {
+    // With the factor -3, the first hash of each of these pairs is zero.
+    const pairs = Array.from({ length: 85 }, (_, at) => Buffer.from([at + 1, (at + 1) * 3]));
+    const text = Buffer.concat(pairs);
+    const placesOf = (set: WindowSet) => {
+      const longestAt = new Uint32Array(text.length);
+      set.markIn(text, sumsOf(text, -3), 0, text.length, longestAt, 0);
+      return pairs.map((_, at) => longestAt[2 * at]);
+    };
+    assert.deepEqual(placesOf(new WindowSet(2, -3, pairs)), Array(85).fill(2));
+    assert.deepEqual(placesOf(new WindowSet(2, -3, pairs.slice(0, 1))), [2, ...Array(84).fill(0)]);
+  });
+
+  it('has those windows alone, of many with one second hash, that were put into it', () => {
+    const drawn = mock.method(crypto, 'randomInt', () => 0);
+    syncBuiltinESMExports();
+    try {
+      // With the factor 1, which is the second here, the hash is the sum of the bytes: of all orders the same.
+      const orders = (letters: string): string[] =>
+        letters === ''
+          ? ['']
+          : [...letters].flatMap(one => orders(letters.replace(one, '')).map(rest => one + rest));
+      const all = orders('abcdefg').map(order => Buffer.from(order));
+      const set = new WindowSet(
+        7,
+        7_919,
+        all.filter((_, at) => at % 10 === 0),
+      );
+      const text = Buffer.concat(all);
+      const longestAt = new Uint32Array(text.length);
+      set.markIn(text, sumsOf(text, 7_919), 0, text.length, longestAt, 0);
+      const found = all.filter((_, at) => longestAt[7 * at] === 7);
+      assert.deepEqual(
+        found,
+        all.filter((_, at) => at % 10 === 0),
+      );
+      assert.equal(drawn.mock.callCount(), 1);
+    } finally {
+      drawn.mock.restore();
+      syncBuiltinESMExports();
+    }
   });
 
   it('takes memory by how many there are', () => {

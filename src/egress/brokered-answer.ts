@@ -213,10 +213,8 @@ const readable = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1)$/;
 /** Without a content type, an answer counts as plain text. */
 function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   if (bytes.length === 0) return true;
-  const [type = '', ...parameters] = (response.headers['content-type'] ?? 'text/plain')
-    .toLowerCase()
-    .split(';');
-  if (!textual.test(type.trim())) return false;
+  const [type, ...parameters] = (response.headers['content-type'] ?? 'text/plain').toLowerCase().split(';');
+  if (!textual.test(type!.trim())) return false;
   const charset = parameters.map(one => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/.exec(one)?.[1]).find(Boolean);
   if (charset !== undefined && !readable.test(charset)) {
     throw new Withheld('the answer is in another encoding than UTF-8', response, bytes.length);
@@ -267,7 +265,7 @@ function valueAt(document: unknown, pointer: string): unknown {
   let value = document;
   for (const part of pointer.split('/').slice(1)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    if (typeof value !== 'object' || !Object.hasOwn(value!, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
   return value;

@@ -44,8 +44,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
     // Only a request that may be repeated uses a connection that may be closing.
     const isKept = order.method === 'GET' && !order.isOnce;
-    const scrubber = scrubbers.of(order.response === 'full' ? order.values : []);
-    const scrub: Scrub = bytes => scrubber.scrub(bytes, () => turns.take(order.lane));
+    const scrub: Scrub = bytes => scrubbers.of(order.values).scrub(bytes, () => turns.take(order.lane));
     const deadline = new Deadline(order.patience);
     underWay.add(deadline);
     try {
@@ -89,7 +88,7 @@ class Deadline {
   }
 
   end(why: string): void {
-    this.over ??= why;
+    this.over = why;
     this.#request?.destroy(new Error(why));
   }
 
@@ -131,7 +130,7 @@ async function attempt(
   try {
     return await resultOf(response, order, scrub);
   } finally {
-    if (!response.complete) response.destroy();
+    response.destroy();
   }
 }
 
@@ -141,7 +140,8 @@ function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
   return (encrypted ? encryptedRequest : plainRequest)({
     method: order.method,
     hostname: hostOf(url),
-    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
+    // Zero stands for that of the protocol.
+    port: Number(url.port),
     path: url.pathname + url.search,
     agent: agents[url.protocol as keyof Agents],
     maxHeaderSize: mostHeaderText,
@@ -161,9 +161,7 @@ function failed(error: Error, { over }: Deadline): BrokeredResult {
     const { message: reason, status, bytes, parts } = error;
     return { ...nothing, outcome: 'withheld', reason, status, bytes, parts };
   }
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  const code = (first as NodeJS.ErrnoException).code;
-  const known = first instanceof AddressRefused ? first.message : code;
+  const known = error instanceof AddressRefused ? error.message : (error as NodeJS.ErrnoException).code;
   const reason = over ?? known ?? 'the connection failed';
   return { ...nothing, outcome: 'failed', reason };
 }

@@ -78,7 +78,7 @@ export class KnownValue {
     const spans: Span[] = [];
     for (let from = 0; from < text.length; from += slice) {
       if (from > 0) await turn();
-      this.#spansIn(text, from, Math.min(from + slice, text.length), spans);
+      this.#spansIn(text.subarray(0, from + slice + this.#longest), from, spans);
     }
     const runs: Run[] = [];
     for (const [number, [from, to]] of spans.entries()) {
@@ -90,20 +90,21 @@ export class KnownValue {
   }
 
   /**
-   * Adds the spans that begin between two positions; overlapping windows form one. Every window is searched everywhere:
-   * if the beginning of a window led to a closer look, the timing would reveal to an agent that a beginning was right,
-   * which takes very few guesses.
+   * Adds the spans that begin within one slice of the text, which extends as far as they may; overlapping windows form
+   * one. Every window is searched everywhere: if the beginning of a window led to a closer look, the timing would reveal
+   * to an agent that a beginning was right, which takes very few guesses.
    */
-  #spansIn(text: Buffer, from: number, to: number, spans: Span[]): void {
-    const coded = codedIn(text, from, to, this.#shortestCoded, to + this.#longest);
-    const sums = sumsOf(text, from, Math.min(to + this.#longest, text.length), this.#factor);
-    const longestAt = new Uint32Array(to - from);
+  #spansIn(text: Buffer, from: number, spans: Span[]): void {
+    const to = from + slice;
+    const coded = codedIn(text, from, this.#shortestCoded);
+    const sums = sumsOf(text, from, this.#factor);
+    const longestAt = new Uint32Array(text.length - from);
     for (const { set, isCoded } of this.#windows) {
       if (!isCoded) set.markIn(text, sums, from, to, longestAt, from);
       else
         for (const [first, end] of coded) set.markIn(text.subarray(0, end), sums, first, to, longestAt, from);
     }
-    for (let at = from; at < to; at++) {
+    for (let at = from; at < text.length; at++) {
       const length = longestAt[at - from]!;
       if (length === 0) continue;
       const last = spans.at(-1);
@@ -119,7 +120,7 @@ export class KnownValue {
     const found: Span[] = [];
     let isRagged = false;
     for (const [whole, one] of this.#forms) {
-      if (one.isPiece || whole.length > text.length) continue;
+      if (one.isPiece) continue;
       if (text.length > slice) await turn();
       for (let at = text.indexOf(whole); at !== -1; at = text.indexOf(whole, at + whole.length)) {
         found.push([at, at + whole.length]);
@@ -142,45 +143,45 @@ export class KnownValue {
   }
 }
 
-function isCode(byte: number | undefined): boolean {
-  return byte !== undefined && codes[byte] === 1;
+function isCode(byte: number): boolean {
+  return codes[byte] === 1;
 }
 
 const codes = new Uint8Array(256);
 for (const byte of Buffer.from('0123456789abcdefxu')) codes[byte] = 1;
 
-/** Sequences of hexadecimal digits that begin between two positions and are long enough. */
-function codedIn(text: Buffer, from: number, to: number, shortest: number, limit: number): Span[] {
+/** Sequences of hexadecimal digits from a position on that are long enough. */
+function codedIn(text: Buffer, from: number, shortest: number): Span[] {
   const found: Span[] = [];
-  for (let at = from, end = from; at < to; at = ++end) {
-    while (end < limit && isCode(text[end])) end++;
+  for (let at = from, end = from; at < text.length; at = ++end) {
+    while (isCode(text[end]!)) end++;
     if (end - at >= shortest) found.push([at, end]);
   }
   return found;
 }
 
-function sumsOf(text: Buffer, from: number, to: number, factor: number): Int32Array {
-  const sums = new Int32Array(to - from + 1);
+function sumsOf(text: Buffer, from: number, factor: number): Int32Array {
+  const sums = new Int32Array(text.length - from + 1);
   let sum = 0;
-  for (let at = from; at < to; at++) {
-    sum = (Math.imul(sum, factor) + text[at]!) | 0;
-    sums[at - from + 1] = sum;
+  for (let byte = from; byte < text.length; byte++) {
+    sum = (Math.imul(sum, factor) + text[byte]!) | 0;
+    sums[byte - from + 1] = sum;
   }
   return sums;
 }
 
-function isEncoded(byte: number | undefined): boolean {
-  return byte !== undefined && /[a-z0-9+/_=-]/i.test(String.fromCharCode(byte));
+function isEncoded(byte: number): boolean {
+  return /[a-z0-9+/_=-]/i.test(String.fromCharCode(byte));
 }
 
 function sharedBefore(bytes: Buffer, from: number): number {
   let at = from;
-  while (from - at < mostShared && isEncoded(bytes[at - 1])) at--;
+  while (from - at < mostShared && isEncoded(bytes[at - 1]!)) at--;
   return at;
 }
 
 function sharedBehind(bytes: Buffer, to: number): number {
   let at = to;
-  while (at - to < mostShared && isEncoded(bytes[at])) at++;
+  while (at - to < mostShared && isEncoded(bytes[at]!)) at++;
   return at;
 }

@@ -49,10 +49,6 @@ export function isTooLong(value: string): boolean {
 const noTurn: Turn = async () => {};
 
 export function scrubberOf(values: readonly string[]): Scrubber {
-  if (values.length === 0) {
-    const scrub = async (bytes: Buffer) => ({ bytes, redacted: 0, kept: null, parts: 0 });
-    return { scrub, partsIn: async () => 0, size: 0 };
-  }
   const known = new KnownValue(values);
   return {
     scrub: async (bytes, turn = noTurn) => {
@@ -105,8 +101,8 @@ async function redactedIn(
   for (const [number, run] of runs.entries()) {
     if (number % mostRuns === mostRuns - 1) await turn();
     const [from, to] = known.edgesOf(bytes, run);
-    parts.push(bytes.subarray(next, Math.max(next, from)), mark);
-    next = Math.max(next, to);
+    parts.push(bytes.subarray(next, from), mark);
+    next = to;
   }
   parts.push(bytes.subarray(next));
   return Buffer.concat(parts);

@@ -77,7 +77,7 @@ export class WindowSet {
   #has(text: Buffer, at: number, one: number): boolean {
     const other = this.#hashAt(text, at, this.#second);
     const place = placeOf(this.#table, this.#shift, one, other);
-    return this.#table[place] === one && this.#table[place + 1] === other;
+    return !isEmpty(this.#table, place);
   }
 }
 
@@ -86,13 +86,15 @@ export function randomFactor(): number {
   return (randomInt(2 ** 31) * 2 + 1) | 0;
 }
 
+function isEmpty(table: Int32Array, place: number): boolean {
+  return (table[place]! | table[place + 1]!) === 0;
+}
+
 /** The slot of this pair, or the free one where it belongs. */
 function placeOf(table: Int32Array, shift: number, one: number, other: number): number {
   let place = (Math.imul(one ^ (other >>> 15), 0x85ebca6b) >>> shift) * 2;
   for (;;) {
-    const held = table[place]!;
-    const beside = table[place + 1]!;
-    if ((held === one && beside === other) || (held === 0 && beside === 0)) return place;
+    if (isEmpty(table, place) || (table[place] === one && table[place + 1] === other)) return place;
     place = (place + 2) & (table.length - 1);
   }
 }
