@@ -195,7 +195,7 @@ export async function signedHeads(
   const key = createPublicKey(publicKey);
   const signed = new Map<string, SignedHead>();
   let isProven = rows.length > 0 && isSignedBy(key, rows.at(-1)!);
-  for (let at = rows.length - 1; at >= 0 && isProven; at--) {
+  for (let at = rows.length - 1; isProven; at--) {
     const { heads, previous } = JSON.parse(rows[at]!.body) as Checkpoint;
     for (const head of heads) if (!signed.has(chainOf(head))) signed.set(chainOf(head), head);
     isProven = at > 0 && checkpointHash(rows[at - 1]!.body) === previous;
