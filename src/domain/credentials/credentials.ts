@@ -26,7 +26,7 @@ import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 import type { Restrictions } from './credential.ts';
-import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
+import { credentialsOf, type VaultQuery } from './credential-changes.ts';
 import {
   checkGivenLife,
   checkGrant,
@@ -64,7 +64,9 @@ export interface Credentials {
 
 export function credentialsWith(parts: Parts, records: Records): Credentials {
   const { guard } = parts;
-  const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
+  const api = credentialsOf(parts, 'api', presentApiKey);
+  const vault = credentialsOf(parts, 'vault', presentAccessKey);
+  const pub = credentialsOf(parts, 'pub', presentPublicToken);
 
   /** An access key gives access to what it shows, so its creator must be allowed to read all of that. */
   function checkShown(caller: Caller, vaultId: string, narrowing: Restrictions): Promise<void> {
@@ -72,60 +74,55 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   }
 
   const apiKeys: ApiKeys = {
-    list: (caller, query) => list(caller, 'api', query, presentApiKey),
-
-    get: (caller, id) => get(caller, 'api', id, presentApiKey),
+    list: api.list,
+    get: api.get,
 
     async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
-      const permit = await mayWrite(caller, 'api');
+      const permit = await api.mayWrite(caller);
       checkGrant(caller, { ...grantOfRole(role, caller.until), scopes, vaultIds: vault_ids });
       const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
       for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
       const narrowing = { scopes, vault_ids, maker: memberBehind(caller) };
-      const { row, token } = await mint(permit, 'api', {
+      return api.mint(permit, {
         name,
         role,
         narrowing,
         expirationDate: expiration_date,
       });
-      return { ...presentApiKey(row), token };
     },
 
     async update(caller, id, { name, expiration_date }) {
-      const row = await revise(caller, 'api', id, before => {
+      return api.revise(caller, id, before => {
         checkGrant(caller, grantOf(before, caller.until));
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
         return rename(before, name, expiration_date);
       });
-      return presentApiKey(row);
     },
 
-    remove: (caller, id) => revoke(caller, 'api', id),
+    remove: api.revoke,
   };
 
   const accessKeys: AccessKeys = {
-    list: (caller, query) => list(caller, 'vault', query, presentAccessKey),
-
-    get: (caller, id) => get(caller, 'vault', id, presentAccessKey),
+    list: vault.list,
+    get: vault.get,
 
     async create(caller, { vault_id, name, expiration_date, max_uses, ...body }) {
-      const permit = await mayWrite(caller, 'vault');
+      const permit = await vault.mayWrite(caller);
       const narrowing = withRestrictions({}, body);
       await records.reopenVault(permit, vault_id);
       await checkShown(caller, vault_id, narrowing);
-      const { row, token } = await mint(permit, 'vault', {
+      return vault.mint(permit, {
         name,
         vaultId: vault_id,
         narrowing,
         expirationDate: expiration_date,
         maxUses: max_uses,
       });
-      return { ...presentAccessKey(row), token };
     },
 
     async update(caller, id, { name, expiration_date, max_uses, ...body }) {
-      const row = await revise(caller, 'vault', id, async before => {
+      return vault.revise(caller, id, async before => {
         const own = JSON.parse(before.narrowing) as Restrictions;
         if (own.parent !== undefined) throw belongsToAnother();
         if (own.grant !== undefined) throw belongsToGrant();
@@ -139,42 +136,38 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
           narrowing: JSON.stringify(narrowing),
         };
       });
-      return presentAccessKey(row);
     },
 
-    remove: (caller, id) => revoke(caller, 'vault', id),
+    remove: vault.revoke,
   };
 
   const publicTokens: PublicTokens = {
-    list: (caller, query) => list(caller, 'pub', query, presentPublicToken),
-
-    get: (caller, id) => get(caller, 'pub', id, presentPublicToken),
+    list: pub.list,
+    get: pub.get,
 
     async create(caller, { key_id, name, expiration_date }) {
-      const permit = await mayWrite(caller, 'pub');
+      const permit = await pub.mayWrite(caller);
       const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'is not the id of a key' });
       const key = await records.find(permit, 'key', key_id).catch(notFoundAs(missing));
       await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
-      const { row, token } = await mint(permit, 'pub', {
+      return pub.mint(permit, {
         name: name ?? key.name,
         keyId: key_id,
         vaultId: key.vault_id,
         expirationDate: expiration_date,
       });
-      return { ...presentPublicToken(row), token };
     },
 
     async update(caller, id, { name, expiration_date }) {
-      const row = await revise(caller, 'pub', id, async before => {
+      return pub.revise(caller, id, async before => {
         await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
         return rename(before, name, expiration_date);
       });
-      return presentPublicToken(row);
     },
 
-    remove: (caller, id) => revoke(caller, 'pub', id),
+    remove: pub.revoke,
   };
 
   return { apiKeys, accessKeys, publicTokens };

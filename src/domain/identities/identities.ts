@@ -8,7 +8,6 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByAccessKey } from '../../access/policy.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import {
   defaultLifetime,
@@ -21,11 +20,11 @@ import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Restrictions } from '../credentials/credential.ts';
 import { boundTo, checkLife, withRestrictions } from '../credentials/credential-records.ts';
 import { shownBy } from '../credentials/shown-by.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { revisedRecords } from '../kernel/revised-records.ts';
 import { searched } from '../kernel/row-check.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -49,15 +48,18 @@ export interface Identities extends Collection<Identity, IdentityCreate, Identit
 
 type Writing = Permit<'identities:write'>;
 
-export function identitiesWith(
-  { store, stamps, guard, now, newId }: Parts,
-  records: Records,
-  egress: Egress,
-): Identities {
-  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>> {
-    const row = await store.identities.byId(permit.caller.organizationId, id);
-    return stamps.identity.believe(await guard.found(permit, row));
-  }
+export function identitiesWith(parts: Parts, records: Records, egress: Egress): Identities {
+  const { store, stamps, guard, now, newId } = parts;
+  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
+    actions: ['identities:read', 'identities:write'],
+    stamper: stamps.identity,
+    byId: store.identities.byId,
+    page: ({ caller, vaults }, page, { q }: SearchQuery) =>
+      vaults === null ? store.identities.page(caller.organizationId, page, q) : null,
+    present: rows => rows.map(presentIdentity),
+    update: store.identities.update,
+    subject: identityChange,
+  });
 
   function checkShown(caller: Caller, { narrowing }: Pick<IdentityRow, 'narrowing'>): Promise<void> {
     const { vault_ids, ...narrowed } = JSON.parse(narrowing) as Granted;
@@ -74,68 +76,39 @@ export function identitiesWith(
     await checkTrust(row.method as LoginMethod, JSON.parse(row.trust), egress);
   }
 
-  async function change(
-    permit: Writing,
-    verb: AuditAction,
-    row: MaybeAllowed<IdentityRow, 'identities:write'>,
-    statements: Parameters<typeof guard.change>[2]['statements'],
-  ): Promise<void> {
-    const touches = [row.id];
-    await guard.change(permit, verb, { subjects: [identityChange(row)], statements, touches });
-  }
-
   return {
     find,
     checkShown,
 
-    async list(caller, query) {
-      const { vaults } = await guard.admit(caller, 'identities:read');
-      if (vaults !== null) return listOf<Identity>([], 0, query);
-      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-      const { rows, total } = await store.identities.page(caller.organizationId, page, query.q);
-      return listOf(
-        rows.map(row => presentIdentity(stamps.identity.believe(row))),
-        total,
-        query,
-      );
-    },
-
-    async get(caller, id) {
-      return presentIdentity(await find(await guard.admit(caller, 'identities:read'), id));
-    },
+    list,
+    get,
 
     async create(caller, body) {
-      const permit = await guard.admit(caller, 'identities:write');
+      const permit = await mayWrite(caller);
       const draft = draftOf(caller, body);
       checkLife(caller, draft.expiration_date);
       await checkVaults(permit, body.vault_ids);
       await checked(permit, draft);
       const row = stamps.identity.stamp(newRow(caller, newId(), draft, now()));
-      await change(permit, 'identity.created', row, [store.identities.insert(row)]);
+      await change(permit, 'identity.created', row, { statements: [store.identities.insert(row)] });
       return presentIdentity(row);
     },
 
     async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'identities:write');
+      const permit = await mayWrite(caller);
       await checkVaults(permit, body.vault_ids ?? []);
-      return retryingStale(async () => {
-        const before = await find(permit, id);
-        const row = stamps.identity.revise(before, changedColumns(before, body), now());
+      return revise(permit, id, 'identity.updated', async (before, next) => {
+        const row = next(changedColumns(before, body));
         checkLife(caller, row.expiration_date);
         await checked(permit, row);
-        await change(permit, 'identity.updated', row, [store.identities.update(row)]);
-        return presentIdentity(row);
+        return { row };
       });
     },
 
-    async remove(caller, id) {
-      const permit = await guard.admit(caller, 'identities:write');
-      await retryingStale(async () => {
-        const before = await find(permit, id);
-        const after = { ...before, revision: before.revision + 1 };
-        await change(permit, 'identity.deleted', after, store.identities.remove(id, before.revision));
-      });
-    },
+    remove: (caller, id) =>
+      remove(caller, id, 'identity.deleted', ({ revision }) => ({
+        statements: store.identities.remove(id, revision),
+      })),
   };
 }
 

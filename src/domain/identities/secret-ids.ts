@@ -12,7 +12,7 @@ import type {
   SecretIdUpdate,
 } from '../../contract/identities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
-import { credentialChangesWith } from '../credentials/credential-changes.ts';
+import { credentialsOf } from '../credentials/credential-changes.ts';
 import { checkGivenLife, checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -27,7 +27,7 @@ const longestLife = 366 * day;
 
 export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
   const { now } = parts;
-  const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
+  const { list, get, mayWrite, mint, revise, revoke } = credentialsOf(parts, 'login', presentSecretId);
   const missing = new Failure('NOT_FOUND', { field: 'identity_id', reason: 'is not the id of an identity' });
 
   function checkEnd(until: number | null | undefined): void {
@@ -36,29 +36,27 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
   }
 
   return {
-    list: (caller, query) => list(caller, 'login', query, presentSecretId),
-
-    get: (caller, id) => get(caller, 'login', id, presentSecretId),
+    list,
+    get,
 
     async create(caller, { identity_id, name, expiration_date, max_uses }) {
-      const permit = await mayWrite(caller, 'login');
+      const permit = await mayWrite(caller);
       const identity = await identities.find(permit, identity_id).catch(notFoundAs(missing));
       await identities.checkShown(caller, identity);
       checkEnd(expiration_date);
       const usual = Math.min(now() + defaultLife, caller.until ?? Number.POSITIVE_INFINITY);
-      const { row, token } = await mint(permit, 'login', {
+      return mint(permit, {
         name: name ?? identity.name,
         identity: { id: identity.id, revision: null },
         expirationDate: expiration_date ?? usual,
         maxUses: max_uses,
       });
-      return { ...presentSecretId(row), token };
     },
 
     async update(caller, id, { name, expiration_date, max_uses }) {
       checkEnd(expiration_date);
-      const permit = await mayWrite(caller, 'login');
-      const row = await revise(caller, 'login', id, async before => {
+      const permit = await mayWrite(caller);
+      return revise(caller, id, async before => {
         await identities.checkShown(caller, await identities.find(permit, before.identity_id!));
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
@@ -67,10 +65,9 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
           max_uses: max_uses === undefined ? before.max_uses : max_uses,
         };
       });
-      return presentSecretId(row);
     },
 
-    remove: (caller, id) => revoke(caller, 'login', id),
+    remove: revoke,
   };
 }
 

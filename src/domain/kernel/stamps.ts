@@ -55,13 +55,13 @@ export interface Marker<Row> {
 }
 
 /** A kind of row whose every change is also in the audit log. */
-interface Stamper<Row> extends Marker<Row> {
+export interface Stamper<Row> extends Marker<Row> {
   /** The next revision of a row. */
   revise<R extends Row>(before: R, changes: Partial<Row>, now: number): R;
   /** Like `believe`, without copying the row. */
   check<R extends Row & Audited>(row: R): R;
   /** The row without the columns used only for this check. Throws if it isn't trusted. */
-  believe<R extends Row & Audited>(row: R): Omit<R, keyof Audited>;
+  believe<R extends Row>(row: R & Audited): R;
 }
 
 export interface Stamps {
@@ -121,7 +121,7 @@ export function stampsWith(keyring: Keyring): Stamps {
         stamp({ ...before, ...changes, updated_at: now, revision: before.revision + 1 }) as typeof before,
       believe: row => {
         const { audited_revision, ...believed } = check(row);
-        return believed;
+        return believed as typeof row;
       },
     };
   }

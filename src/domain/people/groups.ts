@@ -17,11 +17,11 @@ import { iso } from '../../contract/text.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import { memberIdsIn, signedOnIdsIn, vaultGrantsIn, vaultRolesOf } from '../credentials/member-rights.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { revisedRecords } from '../kernel/revised-records.ts';
 import { searched } from '../kernel/row-check.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -40,10 +40,16 @@ type Writing = Permit<'members:write'>;
 export function groupsWith(parts: Parts, records: Records): Groups {
   const { store, stamps, guard, now, newId } = parts;
 
-  async function find<A extends Action>(permit: Permit<A>, id: string) {
-    const row = await store.memberGroups.byId(permit.caller.organizationId, id);
-    return stamps.memberGroup.believe(await guard.found(permit, row));
-  }
+  const { list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
+    actions: ['members:read', 'members:write'],
+    stamper: stamps.memberGroup,
+    byId: store.memberGroups.byId,
+    page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
+      vaults === null ? store.memberGroups.page(caller.organizationId, page, { q, vaultId: vault_id }) : null,
+    present: rows => rows.map(presentGroup),
+    update: store.memberGroups.update,
+    subject: groupChange,
+  });
 
   /** A group's roles are granted without a time limit; taking away requires only the rank. */
   function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until?: number | null) {
@@ -78,25 +84,11 @@ export function groupsWith(parts: Parts, records: Records): Groups {
         return stamps.memberGroup.revise(group, columns, now());
       }),
 
-    async list(caller, query) {
-      const { vaults } = await guard.admit(caller, 'members:read');
-      if (vaults !== null) return listOf<Group>([], 0, query);
-      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-      const filter = { q: query.q, vaultId: query.vault_id };
-      const { rows, total } = await store.memberGroups.page(caller.organizationId, page, filter);
-      return listOf(
-        rows.map(row => presentGroup(stamps.memberGroup.believe(row))),
-        total,
-        query,
-      );
-    },
-
-    async get(caller, id) {
-      return presentGroup(await find(await guard.admit(caller, 'members:read'), id));
-    },
+    list,
+    get,
 
     async create(caller, { name, grants = [], member_ids = [], single_sign_on }) {
-      const permit = await guard.admit(caller, 'members:write');
+      const permit = await mayWrite(caller);
       const time = now();
       const row = stamps.memberGroup.stamp({
         id: newId(),
@@ -113,8 +105,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       checkGrant(caller, row);
       await checkVaults(records, permit, grants);
       await checkMembers(permit, member_ids);
-      await guard.change(permit, 'group.created', {
-        subjects: [groupChange(row)],
+      await change(permit, 'group.created', row, {
         statements: [store.memberGroups.insert(row)],
         touches: [row.id, ...member_ids],
       });
@@ -122,35 +113,25 @@ export function groupsWith(parts: Parts, records: Records): Groups {
     },
 
     async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'members:write');
-      return retryingStale(async () => {
-        const before = await find(permit, id);
+      const permit = await mayWrite(caller);
+      return revise(permit, id, 'group.updated', async (before, next) => {
         checkGrant(caller, before, caller.until);
-        const row = stamps.memberGroup.revise(before, changedColumns(before, body), now());
+        const row = next(changedColumns(before, body));
         checkGrant(caller, row);
         await checkVaults(records, permit, vaultGrantsIn(row), vaultGrantsIn(before));
         await checkMembers(permit, memberIdsIn(row), memberIdsIn(before));
-        await guard.change(permit, 'group.updated', {
-          subjects: [groupChange(row)],
-          statements: [store.memberGroups.update(row)],
-          touches: [id, ...membersOf(before, row)],
-        });
-        return presentGroup(row);
+        return { row, touches: [id, ...membersOf(before, row)] };
       });
     },
 
-    async remove(caller, id) {
-      const permit = await guard.admit(caller, 'members:write');
-      await retryingStale(async () => {
-        const before = await find(permit, id);
+    remove: (caller, id) =>
+      remove(caller, id, 'group.deleted', before => {
         checkGrant(caller, before, caller.until);
-        await guard.change(permit, 'group.deleted', {
-          subjects: [{ ...groupChange(before), revision: before.revision + 1 }],
+        return {
           statements: [store.memberGroups.remove(id, before.revision)],
           touches: [id, ...membersOf(before)],
-        });
-      });
-    },
+        };
+      }),
   };
 }
 

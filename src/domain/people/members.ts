@@ -3,7 +3,7 @@
  * more than they have, nor change a member who has more.
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
-import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import { type Grant, mayGrant, type Role } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
@@ -18,9 +18,10 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import { isIn, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { revisedRecords } from '../kernel/revised-records.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
@@ -42,10 +43,18 @@ type Writing = Permit<'members:write'>;
 export function membersWith(parts: Parts, records: Records, groups: Groups): Members {
   const { store, stamps, guard, now, newId } = parts;
 
-  async function find<A extends Action>(permit: Permit<A>, id: string) {
-    const row = await store.organizations.member(permit.caller.organizationId, id);
-    return stamps.member.believe(await guard.found(permit, row));
-  }
+  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
+    actions: ['members:read', 'members:write'],
+    stamper: stamps.member,
+    byId: store.organizations.member,
+    page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
+      vaults === null
+        ? store.organizations.memberPage(caller.organizationId, page, { q, vaultId: vault_id })
+        : null,
+    present: presented,
+    update: store.organizations.updateMember,
+    subject: row => ({ type: 'member', id: row.id, name: row.email, revision: row.revision }),
+  });
 
   /**
    * A member stays until someone removes them, so roles are granted without a time limit; taking away requires only
@@ -69,17 +78,11 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     return isOwner ? [store.conditions.anotherOwner(organization_id, id)] : [];
   }
 
-  function subject<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
-    return { type: 'member', id: row.id, name: row.email, revision: row.revision };
-  }
-
   /** The audit entry shows what a change grants. */
-  function given<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
-    const details = { role: row.role, grants: vaultGrantsIn(row) };
-    return { ...subject<A>(row), details, lasts: 'without end' };
-  }
+  const given = (row: MemberRow) =>
+    ({ details: { role: row.role, grants: vaultGrantsIn(row) }, lasts: 'without end' }) as const;
 
-  async function presented(...rows: readonly MemberRow[]): Promise<Member[]> {
+  async function presented(rows: readonly MemberRow[]): Promise<Member[]> {
     const all = rows.length === 0 ? [] : await groups.all(rows[0]!.organization_id);
     return rows.map(row =>
       presentMember(
@@ -97,39 +100,29 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
   ): Promise<InvitedMember> {
     const row = stamps.member.revise(before, { state: 'invited' }, now());
     const { token, subjects, statements } = await inviteAgain(parts, row);
-    await guard.change(permit, verb, {
-      subjects: [{ ...subject(row), lasts: 'without end' }, ...subjects],
+    await change(permit, verb, row, {
+      lasts: 'without end',
+      others: subjects,
       statements: [...steps, store.organizations.updateMember(row), ...statements],
-      touches: [row.id],
     });
-    return { ...(await presented(row))[0]!, token };
+    return { ...(await presented([row]))[0]!, token };
   }
 
   return {
-    async list(caller, query) {
-      const { vaults } = await guard.admit(caller, 'members:read');
-      if (vaults !== null) return listOf<Member>([], 0, query);
-      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-      const filter = { q: query.q, vaultId: query.vault_id };
-      const { rows, total } = await store.organizations.memberPage(caller.organizationId, page, filter);
-      return listOf(await presented(...rows.map(stamps.member.believe)), total, query);
-    },
-
-    async get(caller, id) {
-      const [member] = await presented(await find(await guard.admit(caller, 'members:read'), id));
-      return member!;
-    },
+    list,
+    get,
 
     async create(caller, { email, role, grants = [] }) {
-      const permit = await guard.admit(caller, 'members:write');
+      const permit = await mayWrite(caller);
       const { organizationId } = caller;
       const wanted = { id: newId(), organizationId, email, role, grants: grantsText(grants) };
       const row = newMember(parts, wanted);
       checkGrant(caller, rightsOf({ member: row, groups: [] }));
       await checkVaults(records, permit, grants);
       const { token, subjects, statements } = inviteNew(parts, row);
-      await guard.change(permit, 'member.invited', {
-        subjects: [given(row), ...subjects],
+      await change(permit, 'member.invited', row, {
+        ...given(row),
+        others: subjects,
         statements: [store.organizations.insertMember(row), ...statements],
         unique: 'email',
       });
@@ -137,7 +130,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     },
 
     async invite(caller, id) {
-      const permit = await guard.admit(caller, 'members:write');
+      const permit = await mayWrite(caller);
       // Otherwise a person could bypass the proof required for changing their own factors, also with their own API
       // keys.
       if (memberBehind(caller) === id) {
@@ -153,7 +146,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     },
 
     async recover(operator, email) {
-      const permit = await guard.admit(operator, 'members:write');
+      const permit = await mayWrite(operator);
       return retryingStale(async () => {
         const found = await store.organizations.memberByEmail(operator.organizationId, emailKey(email));
         const before = stamps.member.believe(await guard.found(permit, found));
@@ -165,46 +158,33 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     },
 
     async update(caller, id, { role, ...body }) {
-      const permit = await guard.admit(caller, 'members:write');
-      return retryingStale(async () => {
-        const before = await find(permit, id);
+      const permit = await mayWrite(caller);
+      return revise(permit, id, 'member.updated', async (before, next) => {
         const groups = await groupsOf(parts, before);
         checkGrant(caller, rightsOf({ member: before, groups }), caller.until);
         const grants = grantsAfter(vaultGrantsIn(before), body);
-        const columns = { role: role ?? before.role, grants: grantsText(grants) };
-        const row = stamps.member.revise(before, columns, now());
+        const row = next({ role: role ?? before.role, grants: grantsText(grants) });
         checkGrant(caller, rightsOf({ member: row, groups }));
         await checkVaults(records, permit, grants, vaultGrantsIn(before));
         const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
-        await guard.change(permit, 'member.updated', {
-          subjects: [given(row)],
-          statements: [...steps, store.organizations.updateMember(row)],
-          touches: [row.id],
-        });
-        return presentMember(
-          row,
-          groups.map(group => group.id),
-        );
+        return { row, ...given(row), statements: [...steps, store.organizations.updateMember(row)] };
       });
     },
 
-    async remove(caller, id) {
-      const permit = await guard.admit(caller, 'members:write');
-      await retryingStale(async () => {
-        const before = await find(permit, id);
+    remove: (caller, id) =>
+      remove(caller, id, 'member.removed', async before => {
         checkGrant(caller, await rights(before), caller.until);
         const left = await groups.without(before);
-        await guard.change(permit, 'member.removed', {
-          subjects: [{ ...subject(before), revision: before.revision + 1 }, ...left.map(leftBy)],
+        return {
+          others: left.map(leftBy),
           statements: [
             ...keepAnOwner(before),
             store.organizations.removeMember(id, before.revision),
             ...left.map(store.memberGroups.update),
           ],
           touches: [id, ...left.map(group => group.id)],
-        });
-      });
-    },
+        };
+      }),
   };
 }
 

@@ -7,18 +7,16 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, readsValue } from '../../access/policy.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { UseRule, UseRuleCreate, UseRuleQuery, UseRuleUpdate } from '../../contract/use-rules.ts';
 import type { UseCheck, Verdict } from '../../contract/uses.ts';
 import type { UseRuleFilter, UseRuleRow } from '../../store/records/use-rules.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Collection } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
-import type { Lasts } from '../kernel/lasting.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { revisedRecords } from '../kernel/revised-records.ts';
 import { searched } from '../kernel/row-check.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
-import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 import { parsedCall } from './judging.ts';
@@ -35,15 +33,24 @@ type Writing = Permit<'use-rules:write'>;
 /** Per secret or key, because each call is checked against all of them. */
 const mostRules = 50;
 
-export function rulesForUseWith(
-  { store, stamps, guard, now, newId }: Parts,
-  records: Records,
-  egress: Egress,
-): UseRules {
-  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<UseRuleRow, A>> {
-    const row = await store.useRules.byId(permit.caller.organizationId, id);
-    return stamps.useRule.believe(await guard.found(permit, row, row?.vault_id));
-  }
+export function rulesForUseWith(parts: Parts, records: Records, egress: Egress): UseRules {
+  const { store, stamps, guard, now, newId } = parts;
+  const { list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
+    actions: ['use-rules:read', 'use-rules:write'],
+    stamper: stamps.useRule,
+    byId: store.useRules.byId,
+    page: (permit, page, query: UseRuleQuery) => {
+      const filter = filterOf(permit, query);
+      return filter && store.useRules.page(filter, page);
+    },
+    present: rows => rows.map(presentUseRule),
+    update: store.useRules.update,
+    subject: ruleChange,
+    vaultOf: row => row.vault_id,
+  });
+
+  /** Caches hold rules together with their vault. */
+  const touching = (row: UseRuleRow) => ({ touches: [row.vault_id] });
 
   /** Checks that a rule is valid as a whole, and that the caller may read the value that it is about. */
   async function checked(
@@ -62,21 +69,6 @@ export function rulesForUseWith(
     if (target.vault_id !== row.vault_id) throw noSuch('store');
   }
 
-  async function change(
-    permit: Writing,
-    verb: AuditAction,
-    row: MaybeAllowed<UseRuleRow, 'use-rules:write'>,
-    lasts: Lasts,
-    statement: Parameters<typeof guard.change>[2]['statements'][number],
-  ): Promise<void> {
-    await guard.change(permit, verb, {
-      subjects: [{ ...ruleChange(row), lasts }],
-      statements: [statement],
-      // Caches hold rules together with their vault.
-      touches: [row.vault_id],
-    });
-  }
-
   function filterOf(permit: Permit, query: UseRuleQuery): UseRuleFilter | null {
     const vaultIds = vaultsAsked(permit, query.vault_id);
     if (vaultIds?.length === 0) return null;
@@ -85,24 +77,11 @@ export function rulesForUseWith(
   }
 
   return {
-    async list(caller, query) {
-      const filter = filterOf(await guard.admit(caller, 'use-rules:read'), query);
-      if (filter === null) return listOf<UseRule>([], 0, query);
-      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-      const { rows, total } = await store.useRules.page(filter, page);
-      return listOf(
-        rows.map(row => presentUseRule(stamps.useRule.believe(row))),
-        total,
-        query,
-      );
-    },
-
-    async get(caller, id) {
-      return presentUseRule(await find(await guard.admit(caller, 'use-rules:read'), id));
-    },
+    list,
+    get,
 
     async create(caller, body) {
-      const permit = await guard.admit(caller, 'use-rules:write');
+      const permit = await mayWrite(caller);
       const type = body.secret_id === undefined ? 'key' : 'secret';
       const missing = noSuch(`${type}_id`);
       const resource = await records
@@ -127,36 +106,30 @@ export function rulesForUseWith(
         revision: 1,
       });
       await checked(permit, row);
-      await change(permit, 'use-rule.created', row, 'without end', store.useRules.insert(row));
+      const statements = [store.useRules.insert(row)];
+      await change(permit, 'use-rule.created', row, { ...touching(row), lasts: 'without end', statements });
       return presentUseRule(row);
     },
 
     async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'use-rules:write');
-      return retryingStale(async () => {
-        const before = await find(permit, id);
+      const permit = await mayWrite(caller);
+      return revise(permit, id, 'use-rule.updated', async (before, next) => {
         const fields = changedFields(fieldsIn(before), body, before.resource_type);
-        const changes = { ...named(body.name ?? before.name), rule: JSON.stringify(fields) };
-        const row = stamps.useRule.revise(before, changes, now());
+        const row = next({ ...named(body.name ?? before.name), rule: JSON.stringify(fields) });
         await checked(permit, row);
-        const lasts = row.rule === before.rule ? 'as before' : 'without end';
-        await change(permit, 'use-rule.updated', row, lasts, store.useRules.update(row));
-        return presentUseRule(row);
+        return { row, ...touching(row), lasts: row.rule === before.rule ? 'as before' : 'without end' };
       });
     },
 
-    async remove(caller, id) {
-      const permit = await guard.admit(caller, 'use-rules:write');
-      await retryingStale(async () => {
-        const before = await find(permit, id);
-        const after = { ...before, revision: before.revision + 1 };
-        const removal = store.useRules.remove(id, before.revision);
-        await change(permit, 'use-rule.deleted', after, 'as before', removal);
-      });
-    },
+    remove: (caller, id) =>
+      remove(caller, id, 'use-rule.deleted', before => ({
+        ...touching(before),
+        lasts: 'as before',
+        statements: [store.useRules.remove(id, before.revision)],
+      })),
 
     async check(caller, { secret_id, rule, ...call }) {
-      const permit = await guard.admit(caller, 'use-rules:write');
+      const permit = await mayWrite(caller);
       const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);

@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
@@ -20,11 +19,11 @@ import type {
   WebhookUpdate,
   WebhookWithSecret,
 } from '../../contract/webhooks.ts';
-import type { Statement } from '../../store/engine/engine.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { revisedRecords } from '../kernel/revised-records.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
@@ -44,25 +43,22 @@ type NewWebhook = Pick<
   'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
 > & { readonly secret: string };
 
-interface Revision {
-  readonly columns: Partial<WebhookRow>;
-  /** Stored together with the columns. */
-  readonly statements: readonly Statement[];
-}
-
 type Writing = Permit<'webhooks:write'>;
 
 const rotationOverlap = 24 * 3_600_000;
 
-export function webhooksWith(
-  { store, keyring, stamps, keyringSync, guard, now, newId }: Parts,
-  records: Records,
-  egress: Egress,
-): Webhooks {
-  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>> {
-    const row = await store.webhooks.byId(permit.caller.organizationId, id);
-    return stamps.webhook.believe(await guard.found(permit, row));
-  }
+export function webhooksWith(parts: Parts, records: Records, egress: Egress): Webhooks {
+  const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
+  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
+    actions: ['webhooks:read', 'webhooks:write'],
+    stamper: stamps.webhook,
+    byId: store.webhooks.byId,
+    page: ({ caller, vaults }, page, { q }: SearchQuery) =>
+      vaults === null ? store.webhooks.page(caller.organizationId, page, q) : null,
+    present: shown,
+    update: store.webhooks.update,
+    subject: webhookChange,
+  });
 
   function checkUrl(url: string): void {
     const refusal = egress.refusalOf(new URL(url));
@@ -79,26 +75,6 @@ export function webhooksWith(
     return sealer.seal(secretPlace(row.id, version), Buffer.from(secret, 'utf8'));
   }
 
-  async function revise(
-    permit: Writing,
-    id: string,
-    verb: AuditAction,
-    revision: (row: WebhookRow) => Revision | Promise<Revision>,
-  ): Promise<WebhookRow> {
-    return retryingStale(async () => {
-      const before = await find(permit, id);
-      const { columns, statements } = await revision(before);
-      const row = stamps.webhook.revise(before, columns, now());
-      const lasts = tellsNoMore(before, row) ? 'as before' : 'without end';
-      await guard.change(permit, verb, {
-        subjects: [{ ...webhookChange(row), lasts }],
-        statements: [store.webhooks.update(row), ...statements],
-        touches: [id],
-      });
-      return row;
-    });
-  }
-
   async function insert(permit: Writing, draft: NewWebhook): Promise<WebhookRow> {
     const keyringCurrent = await keyringSync.requireCurrent();
     const time = now();
@@ -113,11 +89,8 @@ export function webhooksWith(
       updated_at: time,
       revision: 1,
     });
-    await guard.change(permit, 'webhook.created', {
-      subjects: [{ ...webhookChange(row), lasts: 'without end' }],
-      statements: [keyringCurrent, ...store.webhooks.insert(row)],
-      touches: [row.id],
-    });
+    const statements = [keyringCurrent, ...store.webhooks.insert(row)];
+    await change(permit, 'webhook.created', row, { lasts: 'without end', statements });
     return row;
   }
 
@@ -130,22 +103,11 @@ export function webhooksWith(
   return {
     find,
 
-    async list(caller, query) {
-      const { vaults } = await guard.admit(caller, 'webhooks:read');
-      if (vaults !== null) return listOf<Webhook>([], 0, query);
-      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-      const { rows, total } = await store.webhooks.page(caller.organizationId, page, query.q);
-      const believed = rows.map(row => stamps.webhook.believe(row));
-      return listOf(await shown(believed), total, query);
-    },
-
-    async get(caller, id) {
-      const row = await find(await guard.admit(caller, 'webhooks:read'), id);
-      return (await shown([row]))[0]!;
-    },
+    list,
+    get,
 
     async create(caller, { url, events, vault_ids = null, name, enabled = true }) {
-      const permit = await guard.admit(caller, 'webhooks:write');
+      const permit = await mayWrite(caller);
       await guard.mayShow(caller, shownByEvents(events));
       checkUrl(url);
       await checkVaults(permit, vault_ids ?? []);
@@ -166,51 +128,42 @@ export function webhooksWith(
     },
 
     async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'webhooks:write');
+      const permit = await mayWrite(caller);
       if (body.url !== undefined) checkUrl(body.url);
       await checkVaults(permit, body.vault_ids ?? []);
       // Deliveries that waited while it was disabled continue; failures at an old URL don't count against a new one.
       const begins = body.enabled || body.url !== undefined;
-      const row = await revise(permit, id, 'webhook.updated', async before => {
-        const columns = changedColumns(before, body);
+      return revise(permit, id, 'webhook.updated', async (before, next) => {
+        const row = next(changedColumns(before, body));
         // Choosing the destination or the events gives access to what the events tell, so it requires the permission
         // to see that.
-        await guard.mayShow(caller, shownByEvents(JSON.parse(columns.events!) as EventKind[]));
-        return {
-          columns,
-          statements: begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [],
-        };
+        await guard.mayShow(caller, shownByEvents(JSON.parse(row.events) as EventKind[]));
+        const restart = begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [];
+        const lasts = tellsNoMore(before, row) ? 'as before' : 'without end';
+        return { row, lasts, statements: [store.webhooks.update(row), ...restart] };
       });
-      return (await shown([row]))[0]!;
     },
 
-    async remove(caller, id) {
-      const permit = await guard.admit(caller, 'webhooks:write');
-      await retryingStale(async () => {
-        const before = await find(permit, id);
-        await guard.change(permit, 'webhook.deleted', {
-          subjects: [{ ...webhookChange(before), revision: before.revision + 1 }],
-          statements: store.webhooks.remove(id, before.revision),
-          touches: [id],
-        });
-      });
-    },
+    remove: (caller, id) =>
+      remove(caller, id, 'webhook.deleted', ({ revision }) => ({
+        statements: store.webhooks.remove(id, revision),
+      })),
 
     async rotateSecret(caller, id) {
-      const permit = await guard.admit(caller, 'webhooks:write');
+      const permit = await mayWrite(caller);
       const secret = newSecret();
-      const row = await revise(permit, id, 'webhook.secret_rotated', async before => {
+      const rotated = await revise(permit, id, 'webhook.secret_rotated', async (before, next) => {
         const keyringCurrent = await keyringSync.requireCurrent();
         const version = before.secret_version + 1;
-        const columns = {
+        const row = next({
           secret: sealSecret(before, version, secret),
           secret_version: version,
           previous_secret: before.secret,
           previous_until: now() + rotationOverlap,
-        };
-        return { columns, statements: [keyringCurrent] };
+        });
+        return { row, lasts: 'without end', statements: [store.webhooks.update(row), keyringCurrent] };
       });
-      return { ...(await shown([row]))[0]!, secret };
+      return { ...rotated, secret };
     },
   };
 }
