@@ -56,7 +56,7 @@ describe('strongroom backup', () => {
     );
     await refused(
       ['backup', inFolder('x.age'), ...place, '--backup-passphrase', passphrase],
-      /unknown flag '--backup-passphrase': --help lists/,
+      /unknown flag '--backup-passphrase': see --help/,
     );
     await refused(['backup', inFolder('x.age'), ...place], /a backup must be encrypted/);
     await refused(['backup', inFolder('words.age'), ...place], /words\.age already exists/, { env });
@@ -101,11 +101,11 @@ describe('strongroom backup', () => {
     cpSync(join(to, 'root.key'), inFolder('old.key'));
     await done(['backup', inFolder('before.age'), '--data', to, ...words]);
     const told = await done(['root-key', 'rotate', '--data', to, '--new-root-key-file', newKey]);
-    assert.match(told, /^Backups from before still need the old root key: keep it/m);
+    assert.match(told, /^Earlier backups still require the old root key: keep it/m);
     const restore = ['restore', inFolder('before.age'), '--data', inFolder('empty'), ...words];
     await refused(
       [...restore, '--root-key-file', newKey],
-      /is not the one that protects this data\. A backup from before a change of the root key needs the root key of its time$/m,
+      /is not the one that protects this data\. A backup from before a change of the root key requires the root key of that time$/m,
     );
     await done([...restore, '--root-key-file', inFolder('old.key')]);
   });
@@ -129,7 +129,10 @@ describe('strongroom backup', () => {
       ['restore', inFolder('words.age'), ...to, ...away, ...opening],
       /the database to restore into can’t be/,
     );
-    await refused(['restore', inFolder('words.age'), ...to], /what opens the backup is required/);
+    await refused(
+      ['restore', inFolder('words.age'), ...to],
+      /a key or passphrase for the backup is required/,
+    );
     assert.equal(existsSync(join(folder, 'nothing', 'strongroom.db')), false);
   });
 });

@@ -161,7 +161,7 @@ describe('the environment of a program', () => {
       message: '"no-name" can’t be the name of an environment variable',
     });
     await assert.rejects(given({ A: 'a\0' }), {
-      message: '"A" contains a zero byte, which no environment can contain',
+      message: '"A" contains a zero byte, which is not possible in an environment variable',
     });
   });
 
@@ -195,7 +195,7 @@ describe('a reference', () => {
     ];
     for (const [text, expected] of rows) assert.deepEqual(referenceIn(text), expected, text);
     for (const text of ['sr://%/A', 'sr://app/%E0'])
-      assert.throws(() => referenceIn(text), { message: 'a reference contains a % that encodes nothing' });
+      assert.throws(() => referenceIn(text), { message: 'a reference contains an invalid percent-encoding' });
   });
 
   it('is read from the vault of the settings, or from the one that it names, once', async t => {
@@ -253,7 +253,7 @@ describe('what a program gets from its vault', () => {
     const { settings } = await vaultDouble(t);
     assert.throws(
       () => sourceOf({ ...settings, accessKey: null, workload }, valuesOf({ offline: true }), home()),
-      { message: '--offline needs an access key or an API key' },
+      { message: '--offline requires an access key or an API key' },
     );
     sourceOf(settings, valuesOf({ offline: true }), home());
   });
@@ -269,7 +269,7 @@ describe('what a program gets from its vault', () => {
     const source = sourceOf(double.settings, valuesOf({ offline: true }), environment);
     await double.away();
     assert.equal((await source.first()).environment.A, 'a');
-    assert.match(said.join(''), /using what was read at 20\d\d-/);
+    assert.match(said.join(''), /using the values of 20\d\d-/);
     const [file] = fs.readdirSync(join(environment.HOME, '.cache/strongroom/offline'));
     const before = fs.readFileSync(join(environment.HOME, '.cache/strongroom/offline', file!));
     await source.keep();
@@ -629,7 +629,7 @@ describe('the arguments of run', () => {
     ['--mask --no-mask -- true', /^--mask and --no-mask can’t be combined$/],
     ['--mask -- true', /^STRONGROOM_URL is required/],
     ['--no-mask -- true', /^STRONGROOM_URL is required/],
-    ['--strict -- true', /^--strict needs the expected names/, 'http://127.0.0.1:1'],
+    ['--strict -- true', /^--strict requires the expected names/, 'http://127.0.0.1:1'],
     ['--strict --only A -- true', /^can’t reach/, 'http://127.0.0.1:1'],
     ['-- true', /^can’t reach/, 'http://127.0.0.1:1'],
   ];
@@ -656,7 +656,7 @@ describe('the arguments of run', () => {
     process.env = { HOME: folder, STRONGROOM_URL: 'http://127.0.0.1:1', STRONGROOM_ACCESS_KEY: accessKey };
     for (const [names, message] of [
       [['A'], /^can’t reach/],
-      [[], /^--strict needs/],
+      [[], /^--strict requires/],
     ] as const) {
       writeFileSync(join(project, '.strongroom.json'), JSON.stringify({ names }), { mode: 0o600 });
       await assert.rejects(command.run(['--strict', '--', 'true']), { message });

@@ -137,7 +137,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const place = ['--data', folder(), ...database];
       await makeOrganization(place, 'Acme', 'pro', 0);
       for (const more of [[], ['--json'], ['--email', 'ada@example.com'], ['--new-key']])
-        failsWith(await run(['setup', ...place, ...more]), 2, /there is “Acme” already: use --organization/);
+        failsWith(await run(['setup', ...place, ...more]), 2, /“Acme” already exists: use --organization/);
       const named = await run(['setup', ...place, '--organization', 'Default', '--json']);
       assert.equal(named.code, 0, named.stderr);
     });

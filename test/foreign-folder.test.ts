@@ -91,7 +91,7 @@ describe('in a folder that a stranger wrote', () => {
       ])
         assert.match(
           said.get(name)!,
-          /\.strongroom\.json names http:\/\/127\.0\.0\.1:\d+, and there is no profile/,
+          /\.strongroom\.json names http:\/\/127\.0\.0\.1:\d+, but there is no profile/,
           name,
         );
     });

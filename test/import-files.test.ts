@@ -88,7 +88,7 @@ it('names in YAML end at a colon with a blank after it, and keep the colons with
   };
   assert.deepEqual(await parseYaml(text), read);
   for (const bad of ['a', 'a:b', 'a: b: c', '# x\na #: b', '- a: b', '? a: b'])
-    await assert.rejects(() => parseYaml(bad), /of the YAML is not a name and a text/, bad);
+    await assert.rejects(() => parseYaml(bad), /of the YAML is not a name with a text/, bad);
 });
 
 it('texts in YAML stay as they are written, over several lines too', async () => {

@@ -208,7 +208,7 @@ describe('strongroom log stream', () => {
     await assert.rejects(async () => stream('--to', '-'), /--position is required, except with --once/);
     await assert.rejects(
       async () => stream('--to', '-', '--position', inData('token')),
-      /--position names a file that contains no position/,
+      /--position names a file without a position/,
     );
   });
 

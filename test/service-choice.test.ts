@@ -144,7 +144,7 @@ describe('a project file', () => {
     project({ url: 'https://stranger.example.com' });
     refusedWith(
       () => chosen(),
-      /\.strongroom\.json names https:\/\/stranger\.example\.com, and there is no profile/,
+      /\.strongroom\.json names https:\/\/stranger\.example\.com, but there is no profile/,
     );
     assert.equal(missingAddress(null), missingAddress({ ...findProject(folder, {})!, url: null }));
   });
@@ -413,8 +413,8 @@ describe('a machine’s proof', () => {
     });
 
   const refusals: [environment: Record<string, string>, pattern: RegExp][] = [
-    [{ STRONGROOM_ROLE_ID: identity }, /goes together with STRONGROOM_SECRET_ID/],
-    [{ STRONGROOM_SECRET_ID: 's' }, /goes together with STRONGROOM_SECRET_ID/],
+    [{ STRONGROOM_ROLE_ID: identity }, /STRONGROOM_SECRET_ID .* require each other/],
+    [{ STRONGROOM_SECRET_ID: 's' }, /STRONGROOM_SECRET_ID .* require each other/],
     [{ STRONGROOM_ROLE_ID: 'x', STRONGROOM_SECRET_ID: 's' }, /^STRONGROOM_ROLE_ID must be the id/],
     [{ STRONGROOM_IDENTITY: 'x' }, /^STRONGROOM_IDENTITY must be the id/],
     [{ STRONGROOM_IDENTITY: identity }, /there is no token/],

@@ -46,7 +46,11 @@ describe('set', () => {
     const made = await value('MADE');
     assert.match(made, /^[A-Za-z0-9]{40}$/);
     assert.ok(!`${done.stdout}${done.stderr}`.includes(made));
-    fails(await tool.admin(['set', 'MADE', 'x', '--generate']), 2, /--generate takes no value/);
+    fails(
+      await tool.admin(['set', 'MADE', 'x', '--generate']),
+      2,
+      /--generate can’t be combined with a value/,
+    );
   });
 
   it('warns of a value in an argument, without repeating it', async () => {
@@ -140,7 +144,7 @@ describe('diff', () => {
     assert.deepEqual(JSON.parse(done.stdout), { removed: ['NEW'], added: ['GONE'], changed: ['KEPT'] });
     assert.equal(done.code, 1);
     assert.equal((await tool.admin(['diff', 'third', 'third', '--exit-code'])).code, 0);
-    fails(await tool.admin(['diff', 'nowhere', 'third']), 1, /no vault of that name/);
+    fails(await tool.admin(['diff', 'nowhere', 'third']), 1, /no vault with this name/);
   });
 });
 

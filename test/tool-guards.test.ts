@@ -171,7 +171,7 @@ describe('what is kept for --offline', () => {
       await other.keep(snapshot());
       const name = files().find(file => file !== own)!;
       writeFileSync(join(folder, name), sealed);
-      assert.throws(() => other.read(1), /was changed, and is not used/, JSON.stringify(more));
+      assert.throws(() => other.read(1), /were altered, and are not used/, JSON.stringify(more));
       rmSync(join(folder, name));
     }
   });

@@ -54,7 +54,7 @@ describe('login and logout', () => {
     fails(await login('hunter2'), 2, /^(?!.*hunter2).*begins with sr_api_ or sr_vault_/);
     assert.equal(readFileSync(file, 'utf8'), before);
 
-    assert.match((await tool.run(['logout'], { env: nothing })).stderr, /forgot the profile owner/);
+    assert.match((await tool.run(['logout'], { env: nothing })).stderr, /deleted the profile owner/);
     assert.ok(!readFileSync(file, 'utf8').includes(tool.service.key));
     assert.equal((await tool.run(['list'], { env: nothing })).code, 0, 'the other one is in use');
     assert.equal((await tool.run(['logout', '--profile', 'default', '--json'], { env: nothing })).code, 0);
@@ -145,7 +145,7 @@ esac
     assert.equal((await tool.service.call('GET', '/v1/whoami', undefined, next)).status, 200);
 
     const out = await tool.run(['logout'], { env });
-    assert.match(out.stderr, /signed out of http:\S+, and forgot the profile default\n$/);
+    assert.match(out.stderr, /signed out of http:\S+, and deleted the profile default\n$/);
     assert.equal((await tool.service.call('GET', '/v1/whoami', undefined, next)).status, 401);
   });
 

@@ -200,7 +200,7 @@ describe('the environment', () => {
     fails(
       await tool.run(sh('true', '--strict')),
       2,
-      /--strict needs the expected names: --only, or names in/,
+      /--strict requires the expected names: --only, or names in/,
     );
     const { API_TOKEN, DATABASE_URL } = await seen(['--strict', '--only', 'API_TOKEN']);
     assert.deepEqual([API_TOKEN, DATABASE_URL], ['correct horse battery', undefined]);
@@ -209,7 +209,7 @@ describe('the environment', () => {
     writeFileSync(join(cwd, '.strongroom.json'), JSON.stringify({ names: ['API_TOKEN'] }));
     assert.equal((await seen(['--strict'], {}, cwd)).DATABASE_URL, undefined);
     writeFileSync(join(cwd, '.strongroom.json'), JSON.stringify({ vault: 'app' }));
-    fails(await tool.run(sh('true', '--strict'), { cwd }), 2, /--strict needs the expected names/);
+    fails(await tool.run(sh('true', '--strict'), { cwd }), 2, /--strict requires the expected names/);
   });
 
   it('--variables sets plain values, and what references of the form sr://vault/NAME stand for', async () => {
@@ -391,18 +391,18 @@ describe('--offline', () => {
     const env = { STRONGROOM_URL: url };
     const away = await other.run(print('--offline'), { env });
     assert.equal(away.stdout, 'KEPT FOR LATER\n');
-    assert.match(away.stderr, /can’t reach .*; using what was read at 20/);
+    assert.match(away.stderr, /can’t reach .*; using the values of 20/);
     fails(await other.run(print(), { env }), 1, /can’t reach/);
     const elsewhere = { STRONGROOM_URL: 'http://127.0.0.1:1' };
-    fails(await other.run(print('--offline'), { env: elsewhere }), 1, /nothing is kept/);
-    fails(await other.run(print('--offline', '--vault', 'b'), { env }), 1, /nothing is kept/);
+    fails(await other.run(print('--offline'), { env: elsewhere }), 1, /nothing is stored/);
+    fails(await other.run(print('--offline', '--vault', 'b'), { env }), 1, /nothing is stored/);
     const key = { ...env, STRONGROOM_ACCESS_KEY: tool.accessKey };
-    fails(await other.run(print('--offline'), { env: key }), 1, /nothing is kept/);
+    fails(await other.run(print('--offline'), { env: key }), 1, /nothing is stored/);
 
     const bytes = Buffer.from(kept, 'base64');
     bytes[70]! ^= 1;
     writeFileSync(file, bytes.toString('base64'));
-    fails(await other.run(print('--offline'), { env }), 1, /was changed, and is not used/);
+    fails(await other.run(print('--offline'), { env }), 1, /were altered, and are not used/);
     await other.stop();
   });
 
@@ -414,7 +414,7 @@ describe('--offline', () => {
     const { body } = await other.service.call('GET', '/v1/access-keys');
     const path = `/v1/access-keys/${body.data[0].id}`;
     assert.equal((await other.service.call('PUT', path, { names_only: true })).status, 200);
-    fails(await other.run(sh('true', '--offline')), 1, /may read names only/);
+    fails(await other.run(sh('true', '--offline')), 1, /may only read names/);
     assert.deepEqual(readdirSync(folder), [], 'what the key may no longer read');
     assert.equal((await other.service.call('PUT', path, { names_only: false })).status, 200);
     await eventually('the key may read values again', async () => (await other.run(sh('true'))).code === 0);

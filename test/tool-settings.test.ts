@@ -60,7 +60,7 @@ describe('settings', () => {
     assert.equal((await tool.admin(['get', 'DATABASE_URL', '--vault', 'app'])).code, 0);
     assert.equal((await tool.run(['get', 'DATABASE_URL', '--vault', tool.vaultId])).code, 0);
     fails(await tool.run(['get', 'DATABASE_URL', '--vault', 'other']), 1, /belongs to another vault/);
-    fails(await tool.admin(['get', 'DATABASE_URL', '--vault', 'other']), 1, /no vault of that name/);
+    fails(await tool.admin(['get', 'DATABASE_URL', '--vault', 'other']), 1, /no vault with this name/);
   });
 
   it('a project file is found upwards to the root of the repository; flag and environment win over it', async () => {
@@ -295,7 +295,7 @@ describe('settings', () => {
     fails(await tool.run(['lsit']), 2, /did you mean strongroom list\?/);
     fails(await tool.run(['xyzzy']), 2, /see strongroom --help/);
     fails(await tool.run(['keyring']), 2, /keyring takes one of these: rotate, status/);
-    fails(await tool.run(['get', '--vlaut', 'x']), 2, /unknown flag '--vlaut': --help lists/);
+    fails(await tool.run(['get', '--vlaut', 'x']), 2, /unknown flag '--vlaut': see --help/);
     assert.match(
       (await tool.run(['access-keys', '--help'])).stdout,
       /^Commands:\n( {2}access-keys .*\n){3}$/,

@@ -154,7 +154,7 @@ describe('a machine without a key', () => {
     assert.equal((await get(inFile)).stdout, 'postgres://one\n');
     const again = await get(env);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /^strongroom: the service does not accept this machine[^\n]*\n$/);
+    assert.match(again.stderr, /^strongroom: the service refused the login of this machine[^\n]*\n$/);
   });
 
   it('logs in again while a program runs for longer than its access key lives', async () => {
@@ -182,14 +182,14 @@ describe('a machine without a key', () => {
       STRONGROOM_ID_TOKEN: await token('repo:evil/x'),
     });
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^strongroom: the service does not accept this machine[^\n]*\n$/);
+    assert.match(refused.stderr, /^strongroom: the service refused the login of this machine[^\n]*\n$/);
     assert.ok(!refused.stderr.includes('eyJ'));
     const why = await tool.admin(['identities', 'refusals', 'ci']);
     assert.match(why.stdout, /sub: no pattern of the identity matches/);
     for (const [env, what] of [
       [{ STRONGROOM_IDENTITY: identity }, /there is no token/],
       [{ STRONGROOM_IDENTITY: 'ci' }, /must be the id of an identity/],
-      [{ STRONGROOM_ROLE_ID: identity }, /goes together/],
+      [{ STRONGROOM_ROLE_ID: identity }, /require each other/],
       [{ ...actions(), ACTIONS_ID_TOKEN_REQUEST_URL: 'http://192.0.2.1/' }, /not what GitHub sets/],
     ] as const) {
       const { code, stderr } = await get(env);

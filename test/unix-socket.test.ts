@@ -91,7 +91,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       );
       assert.deepEqual([got!.code, got!.stdout.trim(), got!.stderr], [0, 'v', '']);
       assert.equal(opened!.code, 2);
-      assert.match(opened!.stderr, /a browser opens no Unix socket/);
+      assert.match(opened!.stderr, /a browser can’t open a Unix socket/);
     });
 
     it('of a named proxy gives the address that the proxy says, on both planes', async () => {

@@ -78,7 +78,7 @@ describe('a machine proves itself', () => {
     const workload = workloadIn({ STRONGROOM_IDENTITY: id, ...environment })!;
     await assert.rejects(workload.proof(), (error: Error) => {
       assert.ok(error instanceof Refusal);
-      assert.match(error.message, /GitHub gave no token/);
+      assert.match(error.message, /GitHub did not return a token/);
       return true;
     });
   });
@@ -113,8 +113,8 @@ describe('a machine proves itself', () => {
   });
 
   const refused: readonly (readonly [string, Record<string, string>, RegExp])[] = [
-    ['a role id alone', { STRONGROOM_ROLE_ID: id }, /goes together/],
-    ['a secret id alone', { STRONGROOM_SECRET_ID: 's' }, /goes together/],
+    ['a role id alone', { STRONGROOM_ROLE_ID: id }, /require each other/],
+    ['a secret id alone', { STRONGROOM_SECRET_ID: 's' }, /require each other/],
     [
       'a name for an id',
       { STRONGROOM_IDENTITY: 'ci', STRONGROOM_ID_TOKEN: 't' },
@@ -165,9 +165,9 @@ describe('a login', () => {
     });
 
   for (const [status, message] of [
-    [401, /does not accept this machine/],
-    [403, /^(?!.*does not accept this machine)/],
-    [503, /^(?!.*does not accept this machine)/],
+    [401, /refused the login of this machine/],
+    [403, /^(?!.*refused the login)/],
+    [503, /^(?!.*refused the login)/],
   ] as const)
     it(`that is answered with ${status} is refused`, async t => {
       const { url } = await service(t, status, { message: 'no', token: 'sr_vault_x' });

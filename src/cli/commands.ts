@@ -1,4 +1,4 @@
-/** Every command by its name. One is loaded only when it is used. */
+/** Every command by its name. A command is loaded only when it is used. */
 import type { Command } from './terminal/command.ts';
 
 type Load = () => Promise<{ readonly command: Command }>;
@@ -33,7 +33,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'use-rules presets': async () => ({ command: (await import('./agents/use-rules.ts')).presetsCommand }),
     'use-rules check': async () => ({ command: (await import('./agents/use-rules.ts')).checkCommand }),
   },
-  'Manage vaults, and let programs in': {
+  'Manage vaults and access for programs': {
     'vaults list': async () => ({ command: (await import('./programs/vaults.ts')).listCommand }),
     'vaults create': async () => ({ command: (await import('./programs/vaults.ts')).createCommand }),
     'access-keys list': async () => ({ command: (await import('./programs/access-keys.ts')).listCommand }),

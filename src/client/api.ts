@@ -306,13 +306,13 @@ export interface Operations {
   deleteIdentity: { asked: { id: string }; answered: Deletion };
   /** List secret ids, newest first. Requires the permission `identities:read`. */
   listSecretIds: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; identity_id?: Id } }; answered: SecretIdList };
-  /** Create a secret ID of an identity. Requires the permission `identities:write` and `vaults:read`. */
+  /** Create a secret id of an identity. Requires the permission `identities:write` and `vaults:read`. */
   createSecretId: { asked: { body: SecretIdCreate }; answered: CreatedSecretId };
-  /** Get a secret ID of an identity. Requires the permission `identities:read`. */
+  /** Get a secret id of an identity. Requires the permission `identities:read`. */
   getSecretId: { asked: { id: string }; answered: SecretId };
-  /** Update a secret ID of an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
+  /** Update a secret id of an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
   updateSecretId: { asked: { id: string; body: SecretIdUpdate }; answered: SecretId };
-  /** Delete a secret ID of an identity. Requires the permission `identities:write`. */
+  /** Delete a secret id of an identity. Requires the permission `identities:write`. */
   deleteSecretId: { asked: { id: string }; answered: Deletion };
   /** List use rules, newest first. Requires the permission `use-rules:read`. */
   listUseRules: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; secret_id?: Id; key_id?: Id; vault_id?: Id } }; answered: UseRuleList };

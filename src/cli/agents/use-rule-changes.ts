@@ -1,4 +1,4 @@
-/** `strongroom use-rules add` and `edit`: a rule from a preset, a file and flags; what is named later wins. */
+/** `strongroom use-rules add` and `edit`: a rule from a preset, a file and flags, in ascending order of precedence. */
 
 import { approvalDemands, responseModes } from '../../contract/use-names.ts';
 import { usePresets } from '../../contract/use-presets.ts';
@@ -14,18 +14,18 @@ import { foundRule } from './use-rules.ts';
 const list = (value: string, help: string) => ({ ...names(help), value });
 const ruleOptions = {
   ...serviceOptions,
-  file: text('FILE|-', 'fields of the rule as a JSON object, as the API takes them'),
-  host: list('HOST[,HOST]', 'where calls may go: exact names'),
-  method: list('METHOD[,METHOD]', 'of GET, HEAD, POST, PUT, PATCH, DELETE'),
-  path: list('PATTERN[,PATTERN]', '* matches within a segment, ** across segments'),
+  file: text('FILE|-', 'fields of the rule as a JSON object, as in the API'),
+  host: list('HOST[,HOST]', 'the hosts that calls may go to: exact names'),
+  method: list('METHOD[,METHOD]', 'the methods: GET, HEAD, POST, PUT, PATCH, DELETE'),
+  path: list('PATTERN[,PATTERN]', 'the paths: * matches within a segment, ** across segments'),
   place: text('PLACE', 'bearer, header:NAME[:PREFIX], basic:USER, query:NAME, json:POINTER or form:FIELD'),
   'request-header': list('NAME[,NAME]', 'headers that the caller may set'),
-  'response-header': list('NAME[,NAME]', 'headers that come back'),
-  response: choice('what comes back of the answer', responseModes),
+  'response-header': list('NAME[,NAME]', 'headers of the answer that are returned'),
+  response: choice('what is returned of the answer', responseModes),
   store: text('SECRET:POINTER', 'with --response store: the secret, and the field of the answer'),
-  operation: list('OPERATION[,OPERATION]', 'of a key: sign, verify, decrypt'),
-  algorithm: list('ALGORITHM[,ALGORITHM]', 'of a key, such as ES256'),
-  'jwt-issuer': text('TEXT', 'of a key: sign nothing but tokens of this issuer'),
+  operation: list('OPERATION[,OPERATION]', 'for a key: sign, verify, decrypt'),
+  algorithm: list('ALGORITHM[,ALGORITHM]', 'for a key: the algorithms, such as ES256'),
+  'jwt-issuer': text('TEXT', 'for a key: sign only tokens of this issuer'),
   'jwt-audience': list('TEXT[,TEXT]', 'the audiences of such tokens'),
   'jwt-lifetime': whole('SECONDS', 'the longest lifetime of such tokens (default: 600)', 600, 1, 86_400),
   approval: choice('whether a person approves each call', approvalDemands),
@@ -36,13 +36,13 @@ const addOptions = {
   secret: text('NAME', 'the secret that the rule is for'),
   key: text('NAME', 'the key that the rule is for'),
   preset: choice(
-    'a well-known service: fills in all but the paths',
+    'a well-known service: fills in everything except the paths',
     usePresets.map(({ id }) => id),
   ),
 };
 type Values = ReturnType<typeof readCommand<typeof ruleOptions>>['values'];
 
-/** The fields that flags name, and no others. */
+/** Only the fields that are set by flags. */
 async function fieldsIn(values: Values, admin: Admin, vaultId: string): Promise<object> {
   const given = {
     hosts: values.host,
@@ -113,7 +113,7 @@ function shapeIn(values: Values): object {
   };
 }
 
-/** A preset leaves in capitals what only its user knows. */
+/** In a preset, words in capitals are placeholders for the user's own names. */
 function presetFields(id: string | null, paths: readonly string[]): object {
   const preset = usePresets.find(one => one.id === id);
   if (preset === undefined) return {};
@@ -138,9 +138,10 @@ async function subjectIn(
 
 export const addCommand: Command = {
   usage: 'use-rules add NAME --secret SECRET [flags]',
-  summary: 'let access keys have calls made with a secret, or operations with a key',
+  summary: 'create a use rule for a secret or a key',
   options: addOptions,
-  about: 'Creates a use rule and prints its id. It needs an API key that may read what the rule is about.',
+  about:
+    'Creates a use rule and prints its id. It requires an API key that may reveal the secret or key of the rule.',
   run: async args => {
     const { values, positionals } = readCommand(addOptions, args, process.env, 1);
     const [name] = positionals;
@@ -161,15 +162,14 @@ export const editCommand: Command = {
   usage: 'use-rules edit RULE [flags]',
   summary: 'update a use rule',
   options: ruleOptions,
-  about:
-    'Updates what the flags name, and leaves the rest. Approvals that were given under the rule are over.',
+  about: 'Updates the fields that the flags name, and keeps the others. Approvals under the rule end.',
   run: async args => {
     const { values, positionals } = readCommand(ruleOptions, args, process.env, 1);
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
     const { id, name, vault_id } = await foundRule(admin, settings.vault, positionals[0]);
     const fields = await fieldsIn(values, admin, vault_id);
-    if (Object.keys(fields).length === 0) throw new UsageError('a flag is required that says what to update');
+    if (Object.keys(fields).length === 0) throw new UsageError('a flag with the field to update is required');
     const updated = await admin.updateUseRule({ id, body: fields });
     if (values.json) printJson(updated);
     else note(`${printable(name)} is updated`);

@@ -1,4 +1,4 @@
-/** `strongroom use-rules …`: which calls the service makes with secrets and keys, for access keys that may use them. */
+/** `strongroom use-rules …`: lists, deletes and checks the rules by which access keys may use secrets and keys. */
 import type { UseRule } from '../../client/api.ts';
 import { usePresets } from '../../contract/use-presets.ts';
 import { readCommand, readOptions } from '../../service/settings/options.ts';
@@ -10,7 +10,7 @@ import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { note, printable, printJson, table } from '../terminal/terminal.ts';
 
-/** By its name, or by its id where several have that. */
+/** Finds a rule by its name, or by its id if several have the same name. */
 export async function foundRule(admin: Admin, vault: string | null, named?: string): Promise<UseRule> {
   if (named === undefined) throw new UsageError('the name or id of a use rule is required');
   if (isId(named)) return admin.getUseRule({ id: named });
@@ -31,8 +31,7 @@ export const listCommand: Command = {
   usage: 'use-rules list [flags]',
   summary: 'print the use rules of a vault',
   options: serviceOptions,
-  about:
-    'Prints the use rules of the vault in --vault: the name of each, its id, its approval and what it allows.',
+  about: 'Prints the use rules of the vault in --vault: name, id, approval and what each allows.',
   run: async args => {
     const values = readOptions(serviceOptions, args, process.env);
     const { admin, vault } = await inVault(values);
@@ -60,9 +59,9 @@ export const deleteCommand: Command = {
 
 export const presetsCommand: Command = {
   usage: 'use-rules presets [flags]',
-  summary: 'print the services that use-rules add --preset knows',
+  summary: 'print the presets for use-rules add --preset',
   options: { json: serviceOptions.json },
-  about: 'Prints the well-known services. Parts in capitals are yours to replace.',
+  about: 'Prints the presets for well-known services. Replace the parts in capitals.',
   run: async args => {
     const { json } = readOptions({ json: serviceOptions.json }, args, process.env);
     const lines = usePresets.map(({ id, hosts, paths }) => [id, hosts.join(','), paths.join(',')]);
@@ -75,11 +74,11 @@ const checkOptions = { ...serviceOptions, ...callOptions };
 
 export const checkCommand: Command = {
   usage: 'use-rules check SECRET URL [flags]',
-  summary: 'say whether a call with a secret would be allowed, and why not',
+  summary: 'check whether a call with a secret would be allowed',
   options: checkOptions,
   completes: 'secrets',
   about:
-    'Says whether the use rules of a secret allow a call, and why not. Nothing is sent. The exit code is 1 if not.',
+    'Checks whether the use rules of a secret allow a call, and prints why not. Nothing is sent. The exit code is 1 if the call is not allowed.',
   run: async args => {
     const { values, positionals } = readCommand(checkOptions, args, process.env, 2);
     const [name = '', url] = positionals;

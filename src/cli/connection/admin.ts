@@ -1,4 +1,4 @@
-/** The general API as commands use it: the client's operations, and vaults and secrets by name. */
+/** The general API for commands: the client's operations, and lookups of vaults and secrets by name. */
 import { each, operationsOver } from '../../client/admin.ts';
 import type { Secret, Vault } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
@@ -12,16 +12,14 @@ export type Admin = ReturnType<typeof adminOf>;
 
 const atOnce = 6;
 
-/** What only an API key may do. */
+/** For operations that require an API key. */
 export function adminFor({ url, apiKey }: Settings): Admin {
   if (apiKey === null)
-    throw new UsageError(
-      'STRONGROOM_API_KEY is required: an access key reads one vault, and changes nothing',
-    );
+    throw new UsageError('STRONGROOM_API_KEY is required: an access key can only read one vault');
   return adminOf(url, apiKey);
 }
 
-/** For commands that have nothing to do with a vault: one that the project or the environment names is of no account. */
+/** For commands that don't work in a vault: a vault in the project file or the environment is ignored. */
 export function adminIn(values: Omit<Given, 'vault'>): Admin {
   return adminFor(settingsFor({ ...values, vault: null }, process.env));
 }
@@ -49,9 +47,9 @@ export function adminOf(url: string, key: string) {
     if (named !== null && isId(named)) return operations.getVault({ id: named });
     const found = await listed(operations.listVaults, named === null ? {} : { q: named });
     if (named === null && found.length !== 1)
-      throw new UsageError(`--vault is required: the API key reaches ${found.length} vaults`);
+      throw new UsageError(`--vault is required: the API key has access to ${found.length} vaults`);
     const one = found.find(({ name }) => named === null || name === named.normalize('NFC'));
-    if (one === undefined) throw new Refusal('there is no vault of that name');
+    if (one === undefined) throw new Refusal('there is no vault with this name');
     return one;
   }
 
@@ -82,7 +80,7 @@ export function adminOf(url: string, key: string) {
   };
 }
 
-/** A few at a time, in order. */
+/** Runs a few at a time; the results are in order. */
 export async function inTurn<T, R>(all: readonly T[], one: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < all.length; at += atOnce)

@@ -1,4 +1,4 @@
-/** A call as flags describe it, and what the rules say to it, as `use` and `use-rules check` have them. */
+/** The flags that describe a call, and the output of a rule check, for `use` and `use-rules check`. */
 import type { UseVerdict } from '../../client/api.ts';
 import { useMethods } from '../../contract/use-names.ts';
 import { choice, names, type readCommand, text } from '../../service/settings/options.ts';
@@ -9,15 +9,15 @@ import { note, printable } from '../terminal/terminal.ts';
 const header = {
   ...names('a header of the call; can be repeated'),
   value: 'NAME:VALUE',
-  /** Where one is repeated, a comma stands before the next name. */
+  /** Repeated headers are joined by a comma, which is then followed by the next name. */
   parse: (given: string) => given.split(/,(?=[\w-]+:)/),
 };
 
 export const callOptions = {
   method: choice('the method of the call (default: GET, or POST with a body)', useMethods),
   header,
-  body: text('FILE|-', 'the body of the call, from a file or from standard input'),
-  rule: text('ID', 'the use rule (default: the first that allows the call)'),
+  body: text('FILE|-', 'the body of the call, from a file or standard input'),
+  rule: text('ID', 'the use rule (default: the first one that allows the call)'),
 };
 type Values = ReturnType<typeof readCommand<typeof callOptions>>['values'];
 
@@ -54,7 +54,7 @@ function bodyOf(bytes: Buffer): Pick<Call, 'body' | 'body_base64'> {
   return isText ? { body: text } : { body_base64: bytes.toString('base64') };
 }
 
-/** Exit code 1 where the call would be refused. */
+/** Sets the exit code to 1 if the call would be refused. */
 export function printVerdict({ allowed, rule, approval, refusals }: UseVerdict): void {
   if (allowed) {
     const wait = approval ? ', once a person has approved it' : '';

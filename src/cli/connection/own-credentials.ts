@@ -1,12 +1,12 @@
 /**
- * What belongs to this command and not to the program that it runs: that program gets the secrets of a vault, never the
- * key that reads them, and the key is masked like any secret.
+ * Keeps this command's own credentials from the program that it runs: the program gets the secrets of a vault, but
+ * never the key that reads them, and the key is masked like any secret.
  */
 import type { Environment } from '../../service/settings/options.ts';
 import type { Masked } from '../terminal/mask.ts';
 import type { Settings } from './settings.ts';
 
-/** Without every setting of ours: also an address or an identity would let the program sign in as we do. */
+/** Removes all of our settings: an address or an identity would also let the program sign in as this command. */
 export function withoutOurs(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^STRONGROOM_/i.test(name)));
 }

@@ -1,6 +1,6 @@
 /**
- * The services that a person is signed in to, in a file that only they can read. A key is in the system's keyring, where
- * there is one, and the file has only a reference; else it is in the file itself.
+ * The services that a person is signed in to, in a file that only they can read. If there is a system keyring, the key
+ * is stored there and the file has only a reference; otherwise the file contains the key.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -15,9 +15,9 @@ export interface Profile {
   readonly vault?: string;
   readonly access_key?: string;
   readonly api_key?: string;
-  /** Where the key is in the system's keyring. */
+  /** The reference to the key in the system's keyring. */
   readonly keyring?: string;
-  /** Who signed in at a browser; the key was created for that, and ends with it. */
+  /** The member who signed in with a browser; the key was created for this sign-in, and ends with it. */
   readonly member?: string;
   readonly expires_at?: string;
 }
@@ -31,7 +31,7 @@ export function profilesFile(environment: Environment): string {
   return join(homeFolder(environment, 'XDG_CONFIG_HOME', '.config'), 'strongroom', 'profiles.json');
 }
 
-/** A path that is not absolute is ignored, as the XDG specification says: it would mean another folder in each project. */
+/** Ignores a relative path, as the XDG specification requires: it would be a different folder in each project. */
 export function homeFolder(environment: Environment, variable: string, name: string): string {
   const { [variable]: base = '', HOME: home = '' } = environment;
   return isAbsolute(base) ? base : resolve('/', home || homedir(), name);
@@ -45,7 +45,7 @@ export function readProfiles(file: string): Profiles {
   return { current, profiles };
 }
 
-/** The one that was signed in last is used from now on. */
+/** Stores the profiles; `current` is used from now on. */
 export async function storeProfiles(
   file: string,
   current: string | null,
@@ -61,7 +61,7 @@ export interface Keys {
   readonly apiKey: string | null;
 }
 
-/** The key of a profile; refuses where it has ended or is gone. */
+/** Returns the keys of a profile. Refuses if its sign-in has expired or its key can't be found. */
 export function keysOf(profile: Profile, name: string, environment: Environment): Keys {
   const { expires_at, keyring, access_key = null, api_key = null } = profile;
   if (expires_at !== undefined && Date.now() >= Date.parse(expires_at))
@@ -76,7 +76,7 @@ export function keysOf(profile: Profile, name: string, environment: Environment)
   return { accessKey: isAccessKey ? key : null, apiKey: isAccessKey ? null : key };
 }
 
-/** Puts the key where it belongs, and answers what the file has of it. */
+/** Stores the key in the system's keyring if possible, and returns the fields for the profile's file. */
 export function keptKey(key: string, name: string, environment: Environment | null): Partial<Profile> {
   const kind = kindOf(key);
   const reference = process.getBuiltinModule('node:crypto').randomUUID();

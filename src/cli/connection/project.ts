@@ -1,8 +1,8 @@
 /**
- * The project's `.strongroom.json`: which vault and which names a project wants. A folder may come from anyone, so the file
- * decides nothing about credentials: it can't contain one, and its address only selects among the profiles that the person
- * stored (settings.ts). A file of another user, or one that everyone can write, is ignored. The search ends at the root of the
- * repository, at the home folder and where another file system begins.
+ * The project's `.strongroom.json`: the vault and the names that a project uses. A folder may come from anyone, so the
+ * file has no influence on credentials: it can't contain one, and its address only selects among the person's stored
+ * profiles (settings.ts). A file of another user, or one that everyone can write to, is ignored. The search ends at the
+ * root of the repository, at the home folder and at the boundary of a file system.
  */
 import {
   closeSync,
@@ -25,16 +25,16 @@ export interface Project {
   readonly file: string;
   readonly url: string | null;
   readonly vault: string | null;
-  /** The only secrets that this project wants. */
+  /** The only secrets that this project uses. */
   readonly names: readonly string[];
-  /** The variable that gets a secret: `{"DB_URL": "DATABASE_URL"}`. */
+  /** Maps a variable to a secret: `{"DB_URL": "DATABASE_URL"}`. */
   readonly map: Readonly<Record<string, string>>;
 }
 
 const projectFile = '.strongroom.json';
 const mostBytes = 64 * 1024;
 
-/** In this folder or one above it. */
+/** Searches this folder and those above it. */
 export function findProject(folder: string, environment: Environment): Project | null {
   const file = join(folder, projectFile);
   const source = trustedSource(file);
@@ -52,13 +52,16 @@ function isLast(folder: string, { HOME }: Environment): boolean {
   );
 }
 
-/** By its number: a home may be reached by a link. */
+/** Compares inodes, because the home folder may be reached through a link. */
 function isSame(folder: string, other: string): boolean {
   const [one, two] = [statSync(folder), statSync(other, { throwIfNoEntry: false })];
   return one.ino === two?.ino && one.dev === two.dev;
 }
 
-/** Null where there is no file that counts. Opened first, so that what is checked is what is read; a pipe is not waited for. */
+/**
+ * Null if there is no trusted file. It is opened first, so that the checked file is the one that is read; pipes don't
+ * block.
+ */
 function trustedSource(file: string): string | null {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null;
   let opened: number;
@@ -79,7 +82,7 @@ function trustedSource(file: string): string | null {
   }
 }
 
-/** The administrator's files count too: an image installs them so, and root decides everything anyway. */
+/** Files of root are also accepted: images install them like this, and root can do anything anyway. */
 function isOurs(owner: number): boolean {
   return process.getuid === undefined || owner === process.getuid() || owner === 0;
 }

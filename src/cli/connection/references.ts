@@ -1,4 +1,4 @@
-/** References of the form `sr://vault/NAME`: which vault and secret they mean, and what they stand for. */
+/** Parses and resolves references of the form `sr://vault/NAME`. */
 import { Refusal } from '../../service/settings/report.ts';
 import { unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
@@ -19,11 +19,11 @@ export function referenceIn(text: string): Reference | null {
   try {
     return { vault: decodeURIComponent(vault), name: decodeURIComponent(name) };
   } catch {
-    throw new Refusal('a reference contains a % that encodes nothing');
+    throw new Refusal('a reference contains an invalid percent-encoding');
   }
 }
 
-/** Each vault is read once, however many references go there. `self` is the vault of the settings. */
+/** Each vault is read once, however many references name it. `self` is the vault of the settings. */
 export function resolver(settings: Settings) {
   const read = new Map<string, Promise<Snapshot>>();
   const snapshotOf = (vault: string) => {

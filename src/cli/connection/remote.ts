@@ -1,6 +1,6 @@
 /**
- * Requests to the service, as the client library sends them. A failure is one line that says what to do, and never contains
- * a key or a value. They go over `node:http`, which starts faster than the runtime's `fetch` and knows Unix sockets.
+ * Sends requests to the service with the client library. A failure is one line that says what to do, and never contains
+ * a key or a value. Requests use `node:http`, which starts faster than the runtime's `fetch` and supports Unix sockets.
  */
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,14 +20,14 @@ import { note, printable } from '../terminal/terminal.ts';
 export interface RemoteRequest extends ClientRequest {
   readonly path: string;
   readonly key: string | null;
-  /** Milliseconds without an answer. */
+  /** The longest silence, in milliseconds. */
   readonly patience?: number;
 }
 
-/** The service could not be reached, or could not serve: what was kept may be used instead. */
+/** The service could not be reached or could not serve the request: stored values may be used instead. */
 export class Away extends Refusal {}
 
-/** The service answered, and refused. */
+/** The service refused the request. */
 export class RefusedRequest extends Refusal {
   readonly status: number;
 
@@ -42,7 +42,7 @@ const mostBytes = 256 * 1024 * 1024;
 const mostTries = 3;
 const longestWait = 60;
 
-/** The answer, whatever its status, if there is one. */
+/** Returns the answer, whatever its status. Throws `Away` if there is none. */
 export async function ask(url: string, { path, key, patience, ...asked }: RemoteRequest): Promise<Exchanged> {
   const peer = {
     url: socketIn(url) === null ? url : 'http://localhost',
@@ -54,13 +54,13 @@ export async function ask(url: string, { path, key, patience, ...asked }: Remote
     const warning = answer.headers.get(warningHeader);
     if (warning !== null) note(printable(warning));
     const wait = Number(answer.headers.get('retry-after') ?? Number.NaN);
-    // A limit refuses before anything is done, so that any method may be repeated.
+    // A rate limit refuses before anything is done, so any method may be repeated.
     if (answer.status !== 429 || tries === mostTries || !(wait <= longestWait)) return answer;
     await sleep(wait * 1000);
   }
 }
 
-/** The answer as JSON; anything but 200 is refused. */
+/** Returns the answer as JSON; throws for any status other than 200. */
 export async function askJson<T>(url: string, asked: RemoteRequest): Promise<T> {
   const answer = await ask(url, asked);
   if (answer.status !== 200) throw refusalOf(url, answer);
@@ -75,12 +75,12 @@ export function jsonOf(url: string, { text }: Exchanged): unknown {
   }
 }
 
-/** An import would load what these modules offer only on demand, such as web sockets, and take twice as long. */
+/** An import would also load optional parts of these modules, such as web sockets, and take twice as long. */
 function moduleFor(url: string): Pick<typeof import('node:http'), 'request'> {
   return process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
 }
 
-/** Ends a connection that is silent for too long, however long the whole answer takes. */
+/** Ends a connection that is silent for too long; the whole answer may take longer. */
 function fetchFrom(base: string, patience = usualPatience): Fetch {
   const socketPath = socketIn(base);
   return (url, { method, headers, body = null }) =>
@@ -119,7 +119,7 @@ const untrusted = /CERT|SELF_SIGNED|ISSUER|ERR_TLS|VERIFY/;
 function unreachable(url: string, error: Error): string {
   const code = (error as NodeJS.ErrnoException).code ?? error.message;
   return untrusted.test(code)
-    ? `the certificate of ${url} is not trusted (${code}): name its authority in NODE_EXTRA_CA_CERTS`
+    ? `the certificate of ${url} is not trusted (${code}): set NODE_EXTRA_CA_CERTS to its authority’s certificate`
     : `can’t reach ${url} (${code})`;
 }
 
@@ -137,14 +137,14 @@ export function refusalOf(url: string, answer: Exchanged): Refusal {
     return new RefusedRequest(`${url} redirects to another address: use that one`, status);
   if (status === 403 && answer.text.includes('"PROOF_REQUIRED"'))
     return new RefusedRequest(
-      'Confirm who you are first: run strongroom login, and try again within five minutes',
+      'Confirm your identity first: run strongroom login, and try again within five minutes',
       403,
     );
   const said = status === 400 || status === 403 ? reasonIn(answer) : null;
   return new RefusedRequest(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
 }
 
-/** The service's own words, which never repeat a value. */
+/** The service's own message, which never repeats a value. */
 function reasonIn({ text: body }: Exchanged): string | null {
   try {
     const { error, message } = JSON.parse(body);

@@ -1,4 +1,4 @@
-/** A secret as commands have it, and how one is named. */
+/** A secret as commands read it, and the error for an unknown one. */
 import { Refusal } from '../../service/settings/report.ts';
 import { printable } from '../terminal/terminal.ts';
 

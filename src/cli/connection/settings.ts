@@ -1,8 +1,9 @@
 /**
- * Where a command finds the service and its credential: flag, then environment, then the project's `.strongroom.json`,
- * then the profile of the person. A machine that the environment makes an identity needs no key. A credential goes only to
- * an address of the same trust: that of the environment to an address that the person or the environment named, that of a
- * profile to the address that it was stored for. A project file chooses among profiles, and sends nothing anywhere else.
+ * The service and credential of a command: from flags, then the environment, then the project's `.strongroom.json`,
+ * then the person's profile. A machine whose environment names an identity needs no key. A credential goes only to an
+ * address of the same trust: one from the environment to an address that the person or the environment named, one from
+ * a profile to the address it was stored for. A project file only chooses among profiles, and sends nothing anywhere
+ * else.
  */
 import { type Environment, flag, serviceAddress, text } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
@@ -13,7 +14,7 @@ import { type Workload, workloadIn } from './workload.ts';
 export const serviceOptions = {
   url: serviceAddress,
   vault: text('NAME', 'the vault, by name or id (default: the vault of the access key)'),
-  profile: text('NAME', 'the profile to use (default: the last one that was signed in)'),
+  profile: text('NAME', 'the profile to use (default: that of the last sign-in)'),
   json: flag('print JSON'),
 };
 
@@ -22,11 +23,11 @@ export interface Settings {
   readonly vault: string | null;
   readonly accessKey: string | null;
   readonly apiKey: string | null;
-  /** What this machine proves itself by, where it has no key. */
+  /** How this machine proves its identity, if it has no key. */
   readonly workload: Workload | null;
   readonly project: Project | null;
   readonly profile: string | null;
-  /** Where the keys come from, for people. */
+  /** The source of the keys, for display. */
   readonly source: string;
 }
 
@@ -39,7 +40,7 @@ interface Given {
 export function settingsFor(given: Given, environment: Environment, folder = process.cwd()): Settings {
   const { stored, isByProject, ...place } = placeFor(given, environment, folder);
   const keys = keysFrom(environment, stored, place.profile);
-  // A folder does not choose among the services of a person for a key that was stored for none of them.
+  // A folder must not decide to which of a person's services a key of the environment is sent.
   if (keys.isOfEnvironment && isByProject)
     throw new UsageError(
       `${place.project!.file} names ${place.url}: set STRONGROOM_URL too, because a project file does not decide where a key of the environment is sent`,
@@ -47,7 +48,7 @@ export function settingsFor(given: Given, environment: Environment, folder = pro
   return { ...place, ...keys };
 }
 
-/** Where the service is, for those who need no key: none is looked up, and none can have expired. */
+/** The location of the service, for commands without a key: no key is looked up, so none can have expired. */
 export function placeFor(given: Given, environment: Environment, folder = process.cwd()) {
   const project = findProject(folder, environment);
   const stored = readProfiles(profilesFile(environment));
@@ -60,14 +61,14 @@ export function placeFor(given: Given, environment: Environment, folder = proces
   return { url, vault, project, profile: name, stored: profile, isByProject: name !== unprompted };
 }
 
-/** A folder's own address is shown, for the person to check, and not used. */
+/** The project file's address is only shown, for the person to check, and not used. */
 export function missingAddress(project: Project | null): string {
   return project?.url
-    ? `${project.file} names ${project.url}, and there is no profile for it: if you trust that address, set STRONGROOM_URL or use --url`
+    ? `${project.file} names ${project.url}, but there is no profile for it: if you trust that address, set STRONGROOM_URL or use --url`
     : 'STRONGROOM_URL is required: the address of the service, or sign in with strongroom login';
 }
 
-/** A key of the environment is never mixed with those of a profile. */
+/** Keys from the environment are never mixed with those of a profile. */
 function keysFrom(environment: Environment, profile: Profile | null, name: string | null) {
   const accessKey = keyIn(environment, 'STRONGROOM_ACCESS_KEY', 'sr_vault_', 'sr_narrow_');
   const apiKey = keyIn(environment, 'STRONGROOM_API_KEY', 'sr_api_');
@@ -95,7 +96,6 @@ function pickProfile(
   const chosen = name === null ? undefined : profiles[name];
   if (named !== null && chosen === undefined) throw new UsageError('--profile names no stored profile');
   if (chosen !== undefined && (url === null || chosen.url === url)) return [name, chosen];
-  if (named !== null)
-    throw new UsageError('--profile was stored for another address than the one to be used');
+  if (named !== null) throw new UsageError('--profile was stored for another address');
   return Object.entries(profiles).find(([, other]) => other.url === url) ?? [null, null];
 }

@@ -1,20 +1,20 @@
 /**
- * The system's keyring: the Secret Service on Linux (`secret-tool` of libsecret, in a session with a bus), the keychain
- * on macOS (`security`); on Windows none. A key goes in by standard input and comes out by standard output, and is never
- * an argument. What was stored counts only once it could be read again.
+ * The system's keyring: the Secret Service on Linux (`secret-tool` of libsecret, in a session with a bus) and the
+ * keychain on macOS (`security`); none on Windows. A key is passed through standard input and output, never as an
+ * argument. A key counts as stored only once it could be read back.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../service/settings/options.ts';
 
 interface SystemKeyring {
-  /** False where it could not be stored. */
+  /** Returns false if the key could not be stored. */
   store(reference: string, label: string, key: string): boolean;
   find(reference: string): string | null;
   forget(reference: string): void;
 }
 
-/** A person may be asked for the password of their keyring. */
+/** In milliseconds: the person may have to enter the password of their keyring. */
 const patience = 60_000;
 
 export function systemKeyring(environment: Environment): SystemKeyring | null {
@@ -65,7 +65,7 @@ function keyringOf({ store, find, forget }: Calls): SystemKeyring {
   };
 }
 
-/** Loaded only by those who need it: every command waits for its imports. */
+/** The module is loaded only on use, because every command waits for its imports. */
 function run([program, args, input = '']: Call): string | null {
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { status, stdout } = spawnSync(program, args, {

@@ -1,6 +1,6 @@
 /**
- * A vault as the key at hand allows it to be read: an access key reads its own vault in one request, an API key reveals
- * each secret, and a machine with neither logs in first. What is asked of one vault is never answered from another.
+ * Reads a vault with the available key: an access key reads its own vault in one request, an API key reveals each
+ * secret, and a machine with neither logs in first. A request for one vault is never answered from another.
  */
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { ask, jsonOf, RefusedRequest, refusalOf } from './remote.ts';
@@ -11,7 +11,7 @@ import { logIn, type Workload } from './workload.ts';
 export interface Snapshot {
   readonly vault: { readonly id: string; readonly name: string };
   readonly secrets: readonly ReadSecret[];
-  /** The same for as long as nothing changes. */
+  /** Unchanged as long as no secret changes. */
   readonly tag: string;
 }
 
@@ -25,8 +25,8 @@ interface ListedVault {
 }
 
 /**
- * With both kinds of key, a vault that is named is read with the API key, which reaches every vault; otherwise the
- * access key says which vault it is.
+ * With both kinds of key, a named vault is read with the API key, which has access to every vault; otherwise the access
+ * key determines the vault.
  */
 export function vaultOf(settings: Settings, named = settings.vault): ListedVault {
   const { url, accessKey, apiKey, workload } = settings;
@@ -52,7 +52,7 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
   };
   const mine = (vault: Snapshot['vault']) => {
     if (named === null || isId(named) || vault.name === named.normalize('NFC')) return vault;
-    throw new Refusal('the access key belongs to another vault than the one that is asked for');
+    throw new Refusal('the access key belongs to another vault');
   };
   const listed = async () => {
     const { body } = (await asked('?secrets=names'))!;
@@ -65,7 +65,7 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
       if (found === null) return null;
       const { id, name, secrets } = found.body;
       if (secrets.some(({ value }) => value === undefined))
-        throw new RefusedRequest('the access key may read names only', 403);
+        throw new RefusedRequest('the access key may only read names', 403);
       return { vault: mine({ id, name }), secrets, tag: found.tag };
     },
     one: async name => {
@@ -80,7 +80,7 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
   };
 }
 
-/** Logs in with the first use, and again where the access key is over: a program may run for longer than that. */
+/** Logs in on first use, and again when the access key has expired, because a program may run longer than that. */
 function withWorkload(url: string, workload: Workload, named: string | null): ListedVault {
   let current: Promise<ListedVault> | null = null;
   const begin = () => {
@@ -105,9 +105,9 @@ function withWorkload(url: string, workload: Workload, named: string | null): Li
   };
 }
 
-/** The versions of all secrets together are the tag: a value never changes without one. */
+/** The tag consists of the versions of all secrets: a value never changes without a new version. */
 function withApiKey(url: string, key: string, named: string | null): ListedVault {
-  // Loaded where it is used: most programs have an access key.
+  // Loaded only here, because most programs have an access key.
   const found = import('./admin.ts').then(async ({ adminOf }) => {
     const admin = adminOf(url, key);
     return { admin, vault: await admin.vault(named) };

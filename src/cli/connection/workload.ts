@@ -1,7 +1,7 @@
 /**
- * A machine that needs no stored key: what the environment offers as a proof of who it is, and the login that turns it
- * into an access key. A secret id or a token of the environment goes first, then GitHub Actions, then the file in which
- * Kubernetes puts a token. The access key is kept in memory alone.
+ * Login of a machine without a stored key: finds the proof of its identity in the environment, and exchanges it for an
+ * access key. A secret id or token in the environment comes first, then GitHub Actions, then the token file of
+ * Kubernetes. The access key is only kept in memory.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { isThisMachine } from '../../base/this-machine.ts';
@@ -12,16 +12,16 @@ import { isId } from './secret.ts';
 
 export interface Workload {
   readonly identityId: string;
-  /** For people. */
+  /** The source of the proof, for display. */
   readonly source: string;
-  /** Asked for anew with each login: tokens are short-lived. */
+  /** Requested for each login, because tokens are short-lived. */
   proof(): Promise<{ readonly jwt: string } | { readonly secret_id: string }>;
 }
 
 const defaultAudience = 'strongroom';
 const defaultTokenFile = '/var/run/secrets/strongroom/token';
 
-/** Null where the environment names no identity. */
+/** Null if the environment names no identity. */
 export function workloadIn(environment: Environment): Workload | null {
   const { STRONGROOM_ROLE_ID: role } = environment;
   const secret = secretIn(environment);
@@ -29,7 +29,7 @@ export function workloadIn(environment: Environment): Workload | null {
     return { identityId: idIn('STRONGROOM_ROLE_ID', role), source: 'its secret id', proof: secret };
   if (role || secret)
     throw new UsageError(
-      'STRONGROOM_ROLE_ID goes together with STRONGROOM_SECRET_ID or STRONGROOM_SECRET_ID_FILE',
+      'STRONGROOM_ROLE_ID and STRONGROOM_SECRET_ID (or STRONGROOM_SECRET_ID_FILE) require each other',
     );
   const named = environment.STRONGROOM_IDENTITY;
   if (!named) return null;
@@ -57,11 +57,11 @@ function tokenIn(environment: Environment): Omit<Workload, 'identityId'> {
   if (existsSync(defaultTokenFile))
     return { source: 'Kubernetes', proof: async () => ({ jwt: contentOf(defaultTokenFile) }) };
   throw new UsageError(
-    'STRONGROOM_IDENTITY is set, but there is no token: in GitHub Actions give the job id-token: write, elsewhere set STRONGROOM_TOKEN_FILE or STRONGROOM_ID_TOKEN',
+    'STRONGROOM_IDENTITY is set, but there is no token: in GitHub Actions, give the job id-token: write; elsewhere, set STRONGROOM_TOKEN_FILE or STRONGROOM_ID_TOKEN',
   );
 }
 
-/** Read each time: whoever put it there replaces it before it ends. */
+/** Read each time, because the token in it is replaced before it expires. */
 function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -82,11 +82,11 @@ async function actionsToken(environment: Environment): Promise<string> {
   url.searchParams.set('audience', environment.STRONGROOM_AUDIENCE || defaultAudience);
   const { value } = await askJson<{ value?: unknown }>(url.origin, { path: url.pathname + url.search, key });
   if (typeof value !== 'string')
-    throw new Refusal('GitHub gave no token: does the job have id-token: write?');
+    throw new Refusal('GitHub did not return a token: does the job have id-token: write?');
   return value;
 }
 
-/** The access key. A vault can be named by its id; otherwise it is the identity's first. */
+/** Returns an access key for the vault with this id, or otherwise for the identity's first vault. */
 export async function logIn(
   url: string,
   { identityId, proof }: Workload,
@@ -97,7 +97,7 @@ export async function logIn(
   const answer = await ask(url, { method: 'POST', path: '/api/v1/login', key: null, body });
   if (answer.status === 401)
     throw new Refusal(
-      'the service does not accept this machine as the identity: the audit log says which condition failed',
+      'the service refused the login of this machine: the audit log says which condition failed',
     );
   if (answer.status !== 200) throw refusalOf(url, answer);
   return (jsonOf(url, answer) as { token: string }).token;

@@ -1,4 +1,4 @@
-/** `strongroom members …` and `strongroom groups …`: who may do what, and in which vaults. */
+/** `strongroom members …` and `strongroom groups …`: manages members, groups and their roles in vaults. */
 import type { Group, Member, VaultGrant } from '../../client/api.ts';
 import { grantedRoleNames, roleNames } from '../../contract/names.ts';
 import { choice, flag, readCommand, readOptions } from '../../service/settings/options.ts';
@@ -32,7 +32,7 @@ async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
   return new Map(all.map(({ id, name }) => [id, name]));
 }
 
-/** As `production=editor`. */
+/** Grants in the form `production=editor`. */
 function inWords(grants: readonly VaultGrant[], vaults: ReadonlyMap<string, string>): string {
   const words = grants.map(({ vault_id, role }) => `${vaults.get(vault_id) ?? vault_id}=${role}`);
   return words.length === 0 ? '-' : words.join(' ');
@@ -45,9 +45,9 @@ function done(json: boolean, answer: unknown, line: string): void {
 
 export const membersCommand: Command = {
   usage: 'members list [flags]',
-  summary: 'print the members, their roles, and their roles in single vaults',
+  summary: 'print the members and their roles',
   options,
-  about: 'Prints the members of the organization: role, state, and roles in single vaults as VAULT=ROLE.',
+  about: 'Prints the members of the organization: role, state, and roles in individual vaults as VAULT=ROLE.',
   run: async args => {
     const values = readOptions(options, args, process.env);
     const admin = adminIn(values);
@@ -70,7 +70,7 @@ export const inviteCommand: Command = {
   summary: 'invite a member, and print the link for them',
   options: inviteOptions,
   about:
-    'Invites a member. The link is printed once, to standard output: send it to them. Without a role they see nothing until\nmembers grant, or a group, gives them a role in a vault.',
+    'Invites a member. The link is printed once, to standard output: send it to them. Without a role, they see nothing until\nmembers grant, or a group, gives them a role in a vault.',
   run: async args => {
     const { values, positionals } = readCommand(inviteOptions, args, process.env, 1);
     const [email] = positionals;
@@ -82,14 +82,14 @@ export const inviteCommand: Command = {
   },
 };
 
-/** Members and groups are given roles in the same way. */
+/** Members and groups get roles in the same way. */
 function grantCommandOf(of: Collection, who: string): Command {
   return {
     usage: `${of} grant ${who} VAULT ROLE [flags]`,
     summary: `give a ${kinds[of]} a role in a vault, or none`,
     options,
     completes: of,
-    about: `Gives a ${kinds[of]} a role in one vault, instead of the one that they had there: ${grantedRoleNames.join(', ')}. none takes it away.`,
+    about: `Gives a ${kinds[of]} a role in one vault, which replaces their role there: ${grantedRoleNames.join(', ')}. none removes it.`,
     run: async args => {
       const { values, positionals } = readCommand(options, args, process.env, 3);
       const [named, vaultNamed, roleNamed] = positionals;
@@ -115,7 +115,7 @@ export const groupsCommand: Command = {
   summary: 'print the groups, their members, and their roles in vaults',
   options,
   about:
-    'Prints the groups of the organization: how many members each has, and its roles in vaults as VAULT=ROLE.',
+    'Prints the groups of the organization: the number of members, and the roles in vaults as VAULT=ROLE.',
   run: async args => {
     const values = readOptions(options, args, process.env);
     const admin = adminIn(values);
@@ -133,14 +133,14 @@ export const groupsCommand: Command = {
 
 const createOptions = {
   ...options,
-  'single-sign-on': flag('members are also in it while the issuer of single sign-on lists its name'),
+  'single-sign-on': flag('also include members for whom the single sign-on issuer lists the group’s name'),
 };
 
 export const createGroupCommand: Command = {
   usage: 'groups create NAME [flags]',
   summary: 'create a group of members',
   options: createOptions,
-  about: 'Creates a group. groups add puts members into it, and groups grant gives it roles in vaults.',
+  about: 'Creates a group. groups add adds members to it, and groups grant gives it roles in vaults.',
   run: async args => {
     const { values, positionals } = readCommand(createOptions, args, process.env, 1);
     const [name] = positionals;
@@ -186,11 +186,11 @@ function membershipCommandOf(action: 'add' | 'remove', summary: string, about: s
 
 export const addToGroupCommand = membershipCommandOf(
   'add',
-  'put a member into a group',
-  'Puts a member into a group, with the next request that they make.',
+  'add a member to a group',
+  'Adds a member to a group, effective with their next request.',
 );
 export const removeFromGroupCommand = membershipCommandOf(
   'remove',
-  'take a member out of a group',
-  'Takes a member out of a group, with the next request that they make.',
+  'remove a member from a group',
+  'Removes a member from a group, effective with their next request.',
 );

@@ -1,4 +1,4 @@
-/** `strongroom access-keys …`: the credentials with which programs read one vault. A new one is printed once. */
+/** `strongroom access-keys …`: manages the credentials with which programs read a vault. A new one is printed once. */
 import type { AccessKey } from '../../client/api.ts';
 import { flag, names, readCommand, readOptions, whole } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
@@ -11,7 +11,7 @@ import { note, printable, printJson, table } from '../terminal/terminal.ts';
 const { vault, ...others } = serviceOptions;
 const options = {
   ...others,
-  vault: { ...vault, help: 'the vault, by name or id (default: the only one that the API key reaches)' },
+  vault: { ...vault, help: 'the vault, by name or id (default: the only vault of the API key)' },
 };
 const day = 86_400_000;
 
@@ -41,15 +41,15 @@ export const listCommand: Command = {
 const createOptions = {
   ...options,
   only: names('restrict it to secrets with these names, in which * matches anything'),
-  'names-only': flag('let it see names, and no values'),
-  'may-use': flag('let it use secrets where use rules allow it'),
+  'names-only': flag('let it read names, but no values'),
+  'may-use': flag('let it use secrets and keys through use rules'),
   ...outOption,
-  days: whole('N', 'after how many days it expires (default: never)', 0, 1, 36_500),
+  days: whole('N', 'the number of days after which it expires (default: never)', 0, 1, 36_500),
 };
 
 export const createCommand: Command = {
   usage: 'access-keys create NAME [flags]',
-  summary: 'create an access key, with which a program reads one vault',
+  summary: 'create an access key with which a program reads one vault',
   options: createOptions,
   about: 'Creates an access key for a vault, and prints it to standard output, once.',
   run: async args => {
@@ -96,7 +96,7 @@ export const revokeCommand: Command = {
   },
 };
 
-/** Several access keys may have the same name: then only an id says which is meant. */
+/** Several access keys may have the same name; then the id is required. */
 function one(keys: readonly AccessKey[], named: string): AccessKey {
   const found = keys.filter(({ id, name }) => id === named || name === named.normalize('NFC'));
   const shown = printable(JSON.stringify(named));

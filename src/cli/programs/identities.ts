@@ -1,4 +1,4 @@
-/** `strongroom identities …`: the machines that may log in, why some may not, and their secret ids. */
+/** `strongroom identities …`: manages the machines that may log in, their refused logins and their secret ids. */
 import type { Identity } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { readCommand, readOptions, text, whole } from '../../service/settings/options.ts';
@@ -25,7 +25,7 @@ export const listCommand: Command = {
   summary: 'print the machines that may log in',
   options,
   about:
-    'Prints the identities of the organization: how each proves itself, its id, and when it last logged in.',
+    'Prints the identities of the organization: name, id, issuer or method, subjects, and the last login.',
   run: async args => {
     const values = readOptions(options, args, process.env);
     const all = await listed(adminIn(values).listIdentities);
@@ -43,7 +43,7 @@ export const listCommand: Command = {
 
 export const deleteCommand: Command = {
   usage: 'identities delete NAME [flags]',
-  summary: 'delete an identity, and end the access keys that it has',
+  summary: 'delete an identity and its access keys',
   options,
   about: 'Deletes an identity. Its secret ids and access keys stop working immediately.',
   run: async args => {
@@ -58,10 +58,10 @@ export const deleteCommand: Command = {
 
 export const presetsCommand: Command = {
   usage: 'identities presets [flags]',
-  summary: 'print the platforms that identities create --preset knows',
+  summary: 'print the presets for identities create --preset',
   options: { json: serviceOptions.json },
   about:
-    'Prints the well-known issuers, with an example of a subject. Parts in capitals are yours to replace.',
+    'Prints the presets for well-known issuers, with an example of a subject. Replace the parts in capitals.',
   run: async args => {
     const { json } = readOptions({ json: serviceOptions.json }, args, process.env);
     const lines = identityPresets.map(({ name, issuer, subjects }) => [name, issuer, subjects[0]]);
@@ -74,7 +74,7 @@ export const refusalsCommand: Command = {
   usage: 'identities refusals NAME [flags]',
   summary: 'print why logins as an identity were refused',
   options,
-  about: 'Prints the newest refused logins of an identity: when, from where, and which condition failed.',
+  about: 'Prints the newest refused logins of an identity: time, address, and the condition that failed.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const admin = adminIn(values);
@@ -91,10 +91,10 @@ export const refusalsCommand: Command = {
 
 const secretIdOptions = {
   ...options,
-  uses: whole('N', 'how many logins it is good for (default: any number)', 0, 1, 999_999_999),
-  days: whole('N', 'after how many days it ends (default: 30)', 30, 1, 366),
+  uses: whole('N', 'the number of logins that it allows (default: unlimited)', 0, 1, 999_999_999),
+  days: whole('N', 'the number of days after which it expires (default: 30)', 30, 1, 366),
   ...outOption,
-  label: text('TEXT', 'what it is called in the list (default: the name of the identity)'),
+  label: text('TEXT', 'its name in the list (default: the name of the identity)'),
 };
 
 export const secretIdCommand: Command = {
@@ -102,7 +102,7 @@ export const secretIdCommand: Command = {
   summary: 'create a secret id for an identity, and print it',
   options: secretIdOptions,
   about:
-    'Creates a secret id for an identity of the method secret_id. It is printed once, to standard output; the role id, which\nis no secret, to standard error.',
+    'Creates a secret id for an identity with the method secret_id. It is printed once, to standard output; the role id, which\nis not secret, is printed to standard error.',
   run: async args => {
     const { values, positionals } = readCommand(secretIdOptions, args, process.env, 1);
     const admin = adminIn(values);

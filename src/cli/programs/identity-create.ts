@@ -1,4 +1,4 @@
-/** `strongroom identities create`: lets a machine in, from the preset of its platform or from flags alone. */
+/** `strongroom identities create`: lets a machine log in, with the preset of its platform or only with flags. */
 import type { IdentityCreate } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { choice, flag, names, readCommand, text, whole } from '../../service/settings/options.ts';
@@ -16,16 +16,16 @@ const options = {
     'the platform: fills in issuer and audience',
     identityPresets.map(({ name }) => name),
   ),
-  method: choice('how it proves itself (default: jwt)', ['jwt', 'secret_id', 'certificate'] as const),
-  issuer: text('URL', 'the issuer of its tokens, exactly as their iss'),
+  method: choice('how it proves its identity (default: jwt)', ['jwt', 'secret_id', 'certificate'] as const),
+  issuer: text('URL', 'the issuer of its tokens, exactly as in their iss claim'),
   audience: text('TEXT', 'the audience of its tokens (default: strongroom)'),
-  subject: list('PATTERN[,PATTERN]', 'who it is: patterns for the subject, in which * matches anything'),
+  subject: list('PATTERN[,PATTERN]', 'patterns for its subject, in which * matches anything'),
   claim: list('NAME=PATTERN[,…]', 'further claims that must match'),
-  jwks: text('FILE', 'the issuer’s public keys, where the service can’t reach it'),
+  jwks: text('FILE', 'the issuer’s public keys, if the service can’t reach it'),
   ca: text('FILE', 'the authorities of its client certificates, in PEM'),
   only: names('restrict it to secrets with these names, in which * matches anything'),
-  lifetime: whole('SECONDS', 'how long an access key lives (default: 900)', 900, 60, 3_600),
-  'single-use': flag('take each token once'),
+  lifetime: whole('SECONDS', 'the lifetime of its access keys (default: 900)', 900, 60, 3_600),
+  'single-use': flag('accept each token only once'),
 };
 type Values = ReturnType<typeof readCommand<typeof options>>['values'];
 
@@ -34,7 +34,7 @@ export const command: Command = {
   summary: 'let a machine log in without a stored key',
   options,
   about:
-    'Creates an identity for the vault in --vault and prints its id, which is STRONGROOM_IDENTITY in the machine’s environment\n(STRONGROOM_ROLE_ID where it logs in with a secret id).',
+    'Creates an identity for the vault in --vault and prints its id. Set STRONGROOM_IDENTITY to it in the machine’s environment\n(STRONGROOM_ROLE_ID if it logs in with a secret id).',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const [name] = positionals;
@@ -88,7 +88,7 @@ function required(name: string, file: string | null): string {
   return contentOf(file);
 }
 
-/** A preset leaves in capitals what only its user knows. */
+/** In a preset, words in capitals are placeholders for the user's own names. */
 function replaced(name: string, value: string | undefined): string {
   if (value !== undefined && !/[A-Z]{2}/.test(value)) return value;
   throw new UsageError(`--${name} is required${value === undefined ? '' : `, such as ${value}`}`);

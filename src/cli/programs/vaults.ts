@@ -1,4 +1,4 @@
-/** `strongroom vaults …`: the vaults that an API key reaches, and new ones. */
+/** `strongroom vaults …`: lists the vaults of an API key, and creates new ones. */
 import { readCommand, readOptions, text } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { adminIn, listed } from '../connection/admin.ts';
@@ -12,7 +12,7 @@ export const listCommand: Command = {
   usage: 'vaults list [flags]',
   summary: 'print the vaults',
   options,
-  about: 'Prints the names and ids of the vaults that the API key reaches, the newest first.',
+  about: 'Prints the names and ids of the vaults that the API key has access to, newest first.',
   run: async args => {
     const values = readOptions(options, args, process.env);
     const all = await listed(adminIn(values).listVaults);

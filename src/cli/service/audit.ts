@@ -40,7 +40,7 @@ const verifyOptions = {
     parse: (text: string) => text.split(','),
   } as Option<readonly string[]>,
   ...archiveOptions,
-  'without-archives': flag('leave out what is in archives of the audit log'),
+  'without-archives': flag('don’t verify the archives of the audit log'),
   json: flag('print the report as JSON'),
 };
 
@@ -53,7 +53,7 @@ export const verifyCommand: Command = {
   usage: 'audit verify [flags]',
   summary: 'verify that no log entry was edited, removed or cut off',
   options: verifyOptions,
-  about: 'Verifies the logs offline. Needs the log public key, not the root key, and changes nothing.',
+  about: 'Verifies the logs offline. Requires the log public key, not the root key, and changes nothing.',
   more: `Exit codes:
   0  the logs are intact and match the given checkpoint (--checkpoint)
   1  something was edited, removed, cut off or never signed
@@ -67,7 +67,7 @@ export const verifyCommand: Command = {
   },
 };
 
-/** If retention has just removed entries, wait for the checkpoint that signs their removal. */
+/** If retention has just removed entries, a retry waits for the checkpoint that signs their removal. */
 const attempts = 3;
 const betweenAttempts = 1_500;
 
@@ -88,12 +88,12 @@ async function verify(config: VerifyConfig): Promise<number> {
   return exitCodes[outcomeOf(report)];
 }
 
-/** A service writes it into its data folder; one that was just restored has not been started. */
+/** A service writes the key into its data folder; after a restore, it may not have been started yet. */
 async function publicKeyOf(config: VerifyConfig): Promise<string> {
   const file = config['public-key'] ?? inData(config, 'log-public-key.pem');
   return readFile(file, 'utf8').catch(() => {
     throw new UsageError(
-      `${file} can’t be read: give --public-key, or start the service once (strongroom audit public-key prints it)`,
+      `${file} can’t be read: use --public-key, or start the service once (strongroom audit public-key prints it)`,
     );
   });
 }
@@ -104,7 +104,7 @@ function outcomeOf({ ok, open, kept }: VerifyReport): keyof typeof exitCodes {
   return kept === null ? 'holdsAgainstItself' : 'holds';
 }
 
-/** Neither proven intact nor found damaged, and not to be mistaken for either. */
+/** A separate exit code: the logs are neither proven intact nor found damaged. */
 async function unverified(error: unknown): Promise<number> {
   note(`the logs could not be verified: ${await messageOf(error)}`);
   return exitCodes.unverified;

@@ -1,4 +1,6 @@
-/** What backups are encrypted for and opened with. Nothing secret comes from an argument: only from files, the environment and the terminal. */
+/**
+ * The keys and passphrases of backups. They come from files, the environment or the terminal, never from an argument.
+ */
 import { readFileSync } from 'node:fs';
 import { BackupError } from '../../backup/backup-error.ts';
 import { recipientsOf } from '../../backup/recipients.ts';
@@ -34,7 +36,7 @@ export async function recipientsFrom(
 ): Promise<Recipient[]> {
   const keys = place['backup-recipient'];
   const isAsked = place['backup-passphrase-file'] !== null || place['backup-passphrase-prompt'];
-  // One of the environment is for those who give nothing else.
+  // A passphrase from the environment is only used if nothing else is given.
   const passphrase = keys.length > 0 && !isAsked ? null : await passphraseFrom(place, askTwice);
   try {
     return recipientsOf({ keys, passphrase });
@@ -51,11 +53,11 @@ export async function backupIdentity(
   const words = await passphraseFrom(place, () => prompted('Passphrase of the backup: '));
   if (words !== null) return passphraseIdentity(words);
   throw new UsageError(
-    'what opens the backup is required: --backup-key-file, --backup-passphrase-file, --backup-passphrase-prompt or STRONGROOM_BACKUP_PASSPHRASE',
+    'a key or passphrase for the backup is required: --backup-key-file, --backup-passphrase-file, --backup-passphrase-prompt or STRONGROOM_BACKUP_PASSPHRASE',
   );
 }
 
-/** As age writes it: comments, and the key in a line of its own. */
+/** The format of age: comments, and the key on its own line. */
 function keyIn(file: string): AgeIdentity {
   const lines = contentOf(file)
     .split(/\r?\n/)
@@ -71,7 +73,7 @@ async function passphraseFrom(place: PassphrasePlace, ask: () => Promise<string>
   return place['backup-passphrase-prompt'] ? ask() : place.backupPassphrase;
 }
 
-/** A typing error would make the backup worthless. */
+/** Asks twice, because a typing error would make the backup useless. */
 async function askTwice(): Promise<string> {
   const first = await prompted('Passphrase of the backup: ');
   if (first !== (await prompted('Repeat passphrase: '))) throw new UsageError('the passphrases do not match');

@@ -42,7 +42,7 @@ export const command: Command = {
   options: backupOptions,
   completes: 'files',
   about:
-    'Writes everything but the root key to FILE, or with - to standard output, as of one moment. The backup is restored into a scratch database and verified before it counts as done, which takes the root key and as much room again.',
+    'Writes everything except the root key to FILE, or with - to standard output, as a consistent snapshot. The backup is restored into a scratch database and verified before it counts as done, which requires the root key and as much disk space again.',
   run: async args => {
     const { config, positionals } = readConfigOf(backupOptions, args, process.env, 1);
     const file = fileIn(positionals);
@@ -65,7 +65,7 @@ export const command: Command = {
 const toFile = (config: BackupConfig, parts: BackupParts, file: string) =>
   backupToFile(parts, file, config['no-verify'] ? null : keyringOpener(config));
 
-/** What was piped on can't be taken back: nothing leaves before it was verified. */
+/** Piped output can't be taken back, so nothing is written before it is verified. */
 async function toOutput(config: BackupConfig, parts: BackupParts): Promise<Written> {
   const write = (bytes: Buffer) => pipeline([bytes], process.stdout, { end: false });
   if (config['no-verify']) return writeBackup(parts, write);
@@ -87,13 +87,13 @@ function say(config: BackupConfig, { manifest, bytes, sha256 }: Written): void {
 const verifyOptions = {
   ...placeOptions,
   ...openingOptions,
-  'file-only': flag('only verify that the file is complete and unchanged; needs no root key'),
+  'file-only': flag('only verify that the file is complete and unchanged; requires no root key'),
   json: flag('print one JSON object'),
 };
 
 export const verifyCommand: Command = {
   usage: 'backup verify FILE [flags]',
-  summary: 'restore a backup into a scratch database, verify it, and throw that away',
+  summary: 'restore a backup into a scratch database and verify it',
   options: verifyOptions,
   completes: 'files',
   about: 'Verifies that a backup can be restored: every row, the logs and all stamps. Changes nothing.',
@@ -122,7 +122,7 @@ function verified({ manifest, proof }: Pick<Restored, 'manifest' | 'proof'>): st
 
 export const newKeyCommand: Command = {
   usage: 'backup new-key FILE',
-  summary: 'create the key pair that backups are encrypted for',
+  summary: 'create a key pair for encrypting backups',
   options: {},
   completes: 'files',
   about:
@@ -152,20 +152,20 @@ function keyringOpener(place: DataPlace): OpenKeyring {
   return stored => wrapper.unwrap(stored);
 }
 
-/** The same for a backup that was taken before: the root key may have been another one. */
+/** The same for an earlier backup, which may have had another root key. */
 export function earlierKeyringOpener(place: DataPlace): OpenKeyring {
   const open = keyringOpener(place);
   return stored =>
     open(stored).catch(error => {
       if (!(error instanceof RootKeyError && /not the one/.test(error.message))) throw error;
       throw new RootKeyError(
-        `${error.message}. A backup from before a change of the root key needs the root key of its time`,
+        `${error.message}. A backup from before a change of the root key requires the root key of that time`,
         error,
       );
     });
 }
 
-/** On a terminal, and only where it takes a while. */
+/** A progress bar, only on a terminal and for longer work. */
 export function bars(): Watcher & { end(): void } {
   let expected = 0;
   let done = 0;

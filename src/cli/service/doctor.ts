@@ -1,4 +1,4 @@
-/** `strongroom doctor`: examines an installation, and says what is wrong with it and what to do. */
+/** `strongroom doctor`: examines an installation, and reports faults and their remedies. */
 
 import { type CheckResult, worstOf } from '../../service/doctor/check.ts';
 import { checkNames, examine } from '../../service/doctor/doctor.ts';
@@ -8,7 +8,7 @@ import { names } from '../../service/settings/options.ts';
 import type { Command } from '../terminal/command.ts';
 import { painter, printable, printJson } from '../terminal/terminal.ts';
 
-const skip = names(`leave these checks out: ${checkNames.join(', ')}`);
+const skip = names(`skip these checks: ${checkNames.join(', ')}`);
 const options = {
   ...serveOptions,
   skip: {
@@ -32,9 +32,9 @@ export const command: Command = {
   summary: 'examine an installation: versions, files, clock, disk, TLS, keys, backups, logs',
   options,
   about:
-    'Examines what the service needs, beside a running service or without one, and changes nothing. Give it the flags and the environment that serve has.',
+    'Examines everything that the service needs, whether it runs or not, and changes nothing. Use the same flags and environment as for serve.',
   more: `Exit codes:
-  0  all is well
+  0  no faults
   1  there are warnings
   2  something failed, or the command line is not valid
 `,

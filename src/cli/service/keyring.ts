@@ -1,4 +1,4 @@
-/** `strongroom keyring`: rotates the keyring while the service runs, and shows how far the rotation is. */
+/** `strongroom keyring`: rotates the keyring while the service runs, and shows the progress of a rotation. */
 
 import type { Counts, RotationReport, RotationState } from '../../domain/operations/rotation.ts';
 import { withStrongroom } from '../../service/opening/open.ts';

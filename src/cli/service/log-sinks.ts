@@ -1,6 +1,6 @@
 /**
- * Where a copy of the logs goes: a file, standard output, or a collector over HTTPS. What was sent is durable or
- * acknowledged when it resolves; otherwise it is sent again.
+ * The destinations for a copy of the logs: a file, standard output, or a collector over HTTPS. A send resolves once the
+ * entries are durable or acknowledged; otherwise they are sent again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { appendDurably } from '../../base/durable-file.ts';
@@ -21,7 +21,7 @@ export function sinkTo(to: string, token: string | null): Send {
 
 export const isUrl = (to: string): boolean => /^https?:\/\//i.test(to);
 
-/** Plain HTTP stays on this machine. The operator names the collector, so it may be in any network. */
+/** Plain HTTP is only allowed on this machine. The operator chooses the collector, so it may be in any network. */
 export function checkCollector(to: string): string | null {
   const url = URL.parse(to);
   if (url === null || url.username !== '' || url.password !== '')
@@ -61,7 +61,7 @@ function toCollector(url: string, token: string | null): Send {
   };
 }
 
-/** What may be otherwise in a moment. */
+/** Whether the status may be temporary. */
 function isPassing(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }

@@ -1,6 +1,6 @@
 /**
  * `strongroom log stream`: copies both logs, as they grow, to a file, standard output or a collector. Every entry
- * arrives at least once; where it has come to is kept in a file, so that it goes on from there however it ended.
+ * arrives at least once. The position is kept in a file, so that the copy continues from there, however it ended.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,17 +18,17 @@ import { checkCollector, isUrl, type Send, sinkTo } from './log-sinks.ts';
 export const streamOptions = {
   ...placeOptions,
   to: {
-    ...text('FILE|-|URL', 'where the entries go: a file, - for standard output, or a collector’s address'),
+    ...text('FILE|-|URL', 'the destination: a file, - for standard output, or a collector’s address'),
     parse: (given: string) => {
       const fault = isUrl(given) ? checkCollector(given) : given === '' ? 'must not be empty' : null;
       if (fault !== null) throw new Error(fault);
       return given;
     },
   } as Option<string | null>,
-  position: text('FILE', 'where to keep how far the logs were read (required, except with --once)'),
-  only: choice('copy one of the logs', ['request', 'audit'] as const),
+  position: text('FILE', 'the file for the position in the logs (required, except with --once)'),
+  only: choice('copy only one of the logs', ['request', 'audit'] as const),
   'token-file': text('FILE', 'send the token in FILE to the collector (Authorization: Bearer)'),
-  once: flag('end when everything that is stored was copied'),
+  once: flag('exit when all stored entries are copied'),
 };
 
 type StreamConfig = ReturnType<typeof readConfig<typeof streamOptions>>;
@@ -40,7 +40,7 @@ export const command: Command = {
   summary: 'copy the request log and the audit log elsewhere as they grow',
   options: streamOptions,
   about:
-    'Copies log entries as lines of JSON, beside a running service. Each arrives at least once; after an interruption some arrive again. Needs no root key, and changes nothing.',
+    'Copies log entries as lines of JSON, while the service runs. Each arrives at least once; after an interruption, some arrive again. Requires no root key, and changes nothing.',
   run: async args => {
     const stopping = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
@@ -48,7 +48,7 @@ export const command: Command = {
   },
 };
 
-/** Until it is stopped; with `once`, until all that is stored was copied. */
+/** Runs until it is stopped; with `once`, until all stored entries are copied. */
 export async function streamLogs(config: StreamConfig, stopping: AbortSignal): Promise<void> {
   if (config.to === null) throw new UsageError('--to is required');
   if (config.position === null && !config.once)
@@ -69,14 +69,14 @@ export async function streamLogs(config: StreamConfig, stopping: AbortSignal): P
   }
 }
 
-/** A database that is away comes back; anything else ends it. */
+/** Continues after an unavailable database; any other error ends the stream. */
 function retried({ once }: StreamConfig, error: unknown): false {
   if (once || (error as { code?: unknown }).code !== 'UNAVAILABLE') throw error;
   note(`the database can’t be read: ${describe(error)}`);
   return false;
 }
 
-/** All that is stored at this moment. The position is kept behind what was sent, and never before. */
+/** Copies all entries that are stored now. The position is saved after they are sent, never before. */
 async function copyOn(
   config: StreamConfig,
   from: Position,
@@ -107,11 +107,9 @@ function positionIn(file: string | null): Position {
     if (Number.isSafeInteger(audit) && typeof chains === 'object')
       return { audit, request: request ?? null, chains };
   } catch {
-    // Told of below: to begin anew would send everything again.
+    // Refused below: starting over would send everything again.
   }
-  throw new UsageError(
-    '--position names a file that contains no position: remove it to copy everything again',
-  );
+  throw new UsageError('--position names a file without a position: delete it to copy everything again');
 }
 
 function tokenIn(file: string | null): string | null {

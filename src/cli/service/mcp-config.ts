@@ -17,7 +17,7 @@ export const command: Command = {
   run: async args => {
     const { client, url } = readConfig(mcpConfigOptions, withClientFlag(args), process.env);
     if (client === null) {
-      throw new UsageError(`name a client: ${clientNames.join(', ')}`);
+      throw new UsageError(`a client is required: ${clientNames.join(', ')}`);
     }
     const { where, text } = configurationFor(client, url ?? defaultUrl);
     process.stderr.write(`Paste into ${where}:\n`);

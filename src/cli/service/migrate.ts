@@ -1,4 +1,4 @@
-/** `strongroom migrate`: brings a database forward without serving it, or tries that and leaves it as it is. */
+/** `strongroom migrate`: migrates a database without serving it, or tries the migration without changing it. */
 import { tmpdir } from 'node:os';
 import { inScratch } from '../../backup/backup.ts';
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
@@ -17,8 +17,8 @@ import { printJson } from '../terminal/terminal.ts';
 
 export const migrateOptions = {
   ...placeOptions,
-  'dry-run': flag('try the migration and say what it would do; the database stays as it is'),
-  compact: flag('give the space that an embedded database no longer needs back, now and from now on'),
+  'dry-run': flag('try the migration and print what it would do, without changing the database'),
+  compact: flag('release unused space of an embedded database, now and from now on'),
   json: flag('print one JSON object'),
 };
 
@@ -26,10 +26,10 @@ type MigrateConfig = ReturnType<typeof readConfig<typeof migrateOptions>>;
 
 export const command: Command = {
   usage: 'migrate [flags]',
-  summary: 'bring the database forward to this version, or try that',
+  summary: 'migrate the database to this version, or dry-run it',
   options: migrateOptions,
   about:
-    'Runs the migrations that a start would run. With --dry-run they run on a copy (PostgreSQL: in a transaction that is undone), and what comes of them is verified. Needs the root key.',
+    'Runs the migrations that a start would run. With --dry-run, they run on a copy (PostgreSQL: in a transaction that is rolled back), and the result is verified. Requires the root key.',
   run: async args => {
     const config = readConfig(migrateOptions, args, process.env);
     const { lines, ...facts } = await migrateAs(config);
@@ -39,10 +39,10 @@ export const command: Command = {
 };
 
 interface Outcome {
-  /** Those that were run, or would be. */
+  /** The migrations that ran, or would run. */
   readonly steps: readonly string[];
   readonly migrated: boolean;
-  /** How many entries of each log were verified by a trial. */
+  /** The number of entries of each log that a dry run verified. */
   readonly verified?: Readonly<Record<'request' | 'audit', number>>;
   readonly lines: readonly string[];
 }
@@ -59,7 +59,7 @@ async function stepsLeft(config: MigrateConfig): Promise<string[]> {
   return snapshot.diagnostics.stepsLeft().finally(() => snapshot.close());
 }
 
-const nothingToDo = 'Nothing to do: the tables are those of this version';
+const nothingToDo = 'Nothing to do: the schema is that of this version';
 
 async function tried(config: MigrateConfig, steps: readonly string[]): Promise<Outcome> {
   const verified = await inScratch(scratchFolder(config), 'migration', async scratch => {
@@ -68,17 +68,17 @@ async function tried(config: MigrateConfig, steps: readonly string[]): Promise<O
   });
   const lines = [
     steps.length === 0 ? nothingToDo : `Would run: ${steps.join(', ')}`,
-    `Verified: ${counted(verified.request, 'request entry', 'request entries')}, ${counted(verified.audit, 'audit entry', 'audit entries')}, and every row that they tell of`,
+    `Verified: ${counted(verified.request, 'request entry', 'request entries')}, ${counted(verified.audit, 'audit entry', 'audit entries')}, and every row that they cover`,
   ];
   return { steps, migrated: false, verified, lines };
 }
 
-/** Where the database is there is room for it, or it would soon be full. */
+/** Next to the database, because its disk must have space for it anyway. */
 function scratchFolder(config: MigrateConfig): string {
   return config['database-url'] === null ? inData(config, '') : tmpdir();
 }
 
-/** What was migrated must be what was written before. */
+/** Verifies that the migrated data is what was written before. */
 async function proven(config: MigrateConfig, trial: Snapshot) {
   const stored = await trial.keyring.read();
   if (stored === undefined)
@@ -111,7 +111,7 @@ async function migrated(config: MigrateConfig, steps: readonly string[]): Promis
 
 function compacted(config: MigrateConfig): string {
   if (config['database-url'] !== null)
-    return 'PostgreSQL gives space back by itself (autovacuum), or with VACUUM FULL';
+    return 'PostgreSQL releases space itself (autovacuum), or with VACUUM FULL';
   const { before, after } = compactSqlite(databasePath(config));
-  return `The database has ${after} bytes now, and had ${before}`;
+  return `The database now has ${after} bytes; before, it had ${before}`;
 }

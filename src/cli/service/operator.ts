@@ -1,4 +1,4 @@
-/** The operator at the command line: with the root key they can act for any organization, and are recorded. */
+/** The operator at the command line, who can act for any organization with the root key. Their actions are recorded. */
 import { userInfo } from 'node:os';
 import { type Caller, trustedCaller } from '../../access/caller.ts';
 import type { NewId } from '../../contract/id.ts';

@@ -1,6 +1,6 @@
 /**
- * `strongroom owner reset`: the way back for an owner who can no longer sign in, also for the only one. It takes the data
- * and the root key, so whoever runs it could read everything anyway; it is in the audit log all the same.
+ * `strongroom owner reset`: restores access for an owner who can no longer sign in, even the only one. It requires the
+ * data and the root key, so the operator could read everything anyway; it is still recorded in the audit log.
  */
 
 import { Failure } from '../../contract/errors.ts';
@@ -12,7 +12,7 @@ import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
 const usage = 'owner reset [flags]';
-const summary = 'let an owner in again who can no longer sign in';
+const summary = 'restore access for an owner who can no longer sign in';
 const defaultUrl = 'http://localhost:8420';
 
 export const command: Command = {

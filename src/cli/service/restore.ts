@@ -1,4 +1,6 @@
-/** `strongroom restore`: a backup becomes the database of an empty place, of either engine, or nothing does. */
+/**
+ * `strongroom restore`: restores a backup into an empty folder or database of either engine, completely or not at all.
+ */
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { BackupError, explained } from '../../backup/backup-error.ts';
@@ -23,27 +25,27 @@ import { type Repeated, sorted, withdrawAgain } from './revoking-again.ts';
 const options = {
   ...placeOptions,
   ...openingOptions,
-  'no-verify': flag('don’t verify the logs and stamps; needs no root key'),
+  'no-verify': flag('don’t verify the logs and stamps; requires no root key'),
   checkpoint: text(
     'FILE',
     'the newest checkpoint that was kept (default: checkpoint.json in the data folder)',
   ),
   'newer-log': text(
     'FILE',
-    'a newer export of the logs (strongroom audit export): lists what was revoked since',
+    'a newer export of the logs (strongroom audit export), to list what was revoked since the backup',
   ),
-  'revoke-again': flag('revoke again, without asking, what the newer log says was revoked'),
+  'revoke-again': flag('revoke everything again that the newer log says was revoked, without asking'),
   json: flag('print one JSON object'),
 };
 type RestoreConfig = ReturnType<typeof readConfigOf<typeof options>>['config'];
 
 export const command: Command = {
   usage: 'restore FILE|- [flags]',
-  summary: 'restore a backup into an empty place, on either engine',
+  summary: 'restore a backup into an empty folder or database',
   options,
   completes: 'files',
   about:
-    'Restores a backup into an empty data folder or an empty PostgreSQL database (--database-url). All of it is verified before it begins to exist; if anything is wrong, nothing is restored.',
+    'Restores a backup into an empty data folder or an empty PostgreSQL database (--database-url). Everything is verified before the database is created; if anything is wrong, nothing is restored.',
   run: async args => {
     const { config, positionals } = readConfigOf(options, args, process.env, 1);
     const file = fileIn(positionals);
@@ -58,7 +60,7 @@ export const command: Command = {
   },
 };
 
-/** No service starts on what is not there yet. */
+/** Keeps a service from starting on an incomplete database. */
 function lockPlace(config: RestoreConfig): { release(): void } | null {
   if (config['database-url'] !== null) return null;
   const lock = lockFolder(inData(config, 'serve.lock'));
@@ -66,13 +68,13 @@ function lockPlace(config: RestoreConfig): { release(): void } | null {
   return lock;
 }
 
-/** What is found out before the database begins to exist. */
+/** The findings before the database is created. */
 interface Found {
   readonly restored: Restored;
   readonly lost: LostChanges | null;
-  /** Audit entries that a kept checkpoint proves to be lost. */
+  /** The number of audit entries that a kept checkpoint proves to be lost. */
   readonly lostEntries: number;
-  /** The checkpoint that the service has to be told to accept; null where none is kept, or it agrees. */
+  /** The checkpoint for --accept-restore; null if none is kept, or if it agrees. */
   readonly accept: number | null;
 }
 
@@ -141,7 +143,7 @@ function describeFound({ restored: { manifest, proof }, lost, lostEntries: entri
     ...(lost === null ? [] : describeLost(lost)),
     ...(entries > 0 && lost === null
       ? [
-          `At least ${entries} audit entries came after this backup. What they revoked works again: give --newer-log to see it, or revoke again by hand`,
+          `At least ${entries} audit entries came after this backup. Anything they revoked works again: use --newer-log to list it, or revoke it again manually`,
         ]
       : []),
     ...(accept === null ? [] : [`Start the service once with --accept-restore ${accept}`]),
@@ -193,7 +195,7 @@ async function shouldRevoke(config: RestoreConfig, lost: LostChanges | null): Pr
   return /^y(es)?$/i.test(answer.trim()) ? revoked : [];
 }
 
-/** The restore stands in every organization’s audit log, before anything else happens there. */
+/** Records the restore in every organization's audit log, before anything else happens there. */
 async function record(
   config: RestoreConfig,
   { restored: { manifest }, accept }: Found,
@@ -204,7 +206,7 @@ async function record(
     await strongroom.domain.accept({ verb: 'backup.restored', details });
     return withdrawAgain(strongroom, again);
   };
-  // What is restored may be older than the kept checkpoint, which the service has to be told to accept.
+  // The restored data may be older than the kept checkpoint; --accept-restore is for the service.
   return withStrongroom(config, run, { isChecked: false });
 }
 

@@ -1,6 +1,7 @@
 /**
- * Withdraws again what was withdrawn after a backup. Every action that revokes or removes something is decided about here, or
- * this does not compile: it is repeated by its subject's id, or an operator has to look at it.
+ * Repeats the revocations and removals that happened after a backup. Every action that revokes or removes something
+ * must be listed here, or this does not compile: it is repeated by the id of its subject, or left to an operator's
+ * review.
  */
 import type { Caller } from '../../access/caller.ts';
 import type { LostChanges, Withdrawal } from '../../backup/lost-changes.ts';
@@ -23,7 +24,7 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
   'key.purged': (domain, operator, id) => domain.keys.remove(operator, id, true),
   'member.removed': (domain, operator, id) => domain.members.remove(operator, id, false),
   'oauth-grant.ended': (domain, operator, id) => domain.oauth.grants.endBy(operator, id),
-  // It may be the only way in that its person has.
+  // It may be the person's only way to sign in.
   'passkey.removed': null,
   'public-token.revoked': (domain, operator, id) => domain.publicTokens.remove(operator, id, false),
   'secret-id.revoked': (domain, operator, id) => domain.secretIds.remove(operator, id, false),
@@ -39,7 +40,7 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
 const wayOf = (action: string): Again | null =>
   hasEffect(action, 'revokes', 'removes', 'trashes') ? ways[action] : null;
 
-/** What can be withdrawn again by itself, and what an operator has to look at. */
+/** Separates the changes that can be repeated automatically from those that an operator has to review. */
 export function sorted({ withdrawn }: LostChanges) {
   const isRepeatable = ({ action, id, organizationId }: Withdrawal) =>
     wayOf(action) !== null && id !== null && organizationId !== null;
@@ -55,7 +56,7 @@ export interface Repeated {
   readonly failed: readonly (Withdrawal & { readonly reason: string })[];
 }
 
-/** One that is not there was created after the backup too, or went with another one. */
+/** A missing subject is fine: it was also created after the backup, or removed with another one. */
 export async function withdrawAgain(
   { domain, newId }: Strongroom,
   again: readonly Withdrawal[],

@@ -1,4 +1,4 @@
-/** `strongroom root-key rotate`: protects the keyring with another root key, while the service runs. */
+/** `strongroom root-key rotate`: protects the keyring with a new root key, while the service runs. */
 
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { withStrongroom } from '../../service/opening/open.ts';
@@ -9,7 +9,7 @@ import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
 const usage = 'root-key rotate [flags]';
-const summary = 'protect the keyring with another root key or passphrase';
+const summary = 'protect the keyring with a new root key or passphrase';
 
 const options = {
   ...placeOptions,
@@ -23,7 +23,7 @@ export const command: Command = {
   summary,
   options,
   about:
-    'Protects the keyring with a new root key or passphrase, in one step. Afterwards the old one no longer opens the data.',
+    'Protects the keyring with a new root key or passphrase, in one step. Afterwards, the old one no longer opens the data.',
   run: async args => {
     const config = readConfig(options, args, process.env);
     const to = newRootKey(config);
@@ -42,7 +42,7 @@ function afterwards(file: string | null): string {
   const named = file === null ? 'the new passphrase' : `the root key in ${file}`;
   const flags = file === null ? 'the flags for the passphrase' : `--root-key-file ${file}`;
   return `From now on, only ${named} opens this data. Restart every service with ${flags}.
-Backups from before still need the old root key: keep it as long as you keep them, or take a new backup now.\n`;
+Earlier backups still require the old root key: keep it as long as you keep them, or take a new backup now.\n`;
 }
 
 function newRootKey(config: ReturnType<typeof readConfig<typeof options>>): RootKeyPlace {

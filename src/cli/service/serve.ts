@@ -34,8 +34,8 @@ export const command: Command = {
 };
 
 /**
- * A process that holds keys opens no debugger on a signal, and leaves no memory in a core file. It keeps serving when
- * nothing reads its output any more.
+ * Hardens a process that has keys in memory: no debugger opens on a signal, and core files contain no memory. The
+ * service also continues if its output is closed.
  */
 function hardenProcess(): void {
   process.on('SIGUSR1', () => {});
@@ -47,7 +47,7 @@ function hardenProcess(): void {
   }
 }
 
-/** By convention, SIGHUP reloads; by default it would end the process in the middle of its answers. */
+/** By convention, SIGHUP reloads; by default, it would end the process immediately. */
 function reloadOnSignal(reload: () => Promise<void>, report: Report): void {
   process.on('SIGHUP', () => {
     reload().catch(error => report(`the certificate could not be reloaded: ${describe(error)}`));

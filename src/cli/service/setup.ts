@@ -1,6 +1,6 @@
 /**
- * `strongroom setup`: creates an organization without a browser, with an owner's API key for programs and, where an
- * email address is given, an invitation for the first person. Each is printed once.
+ * `strongroom setup`: creates an organization without a browser, with an owner's API key for programs and, with an
+ * email address, an invitation for the first person. Both are printed once.
  */
 
 import { memberCreate } from '../../contract/members.ts';
@@ -14,7 +14,7 @@ import { operatorOf } from './operator.ts';
 const usage = 'setup [flags]';
 const summary = 'create an organization, an owner’s API key and the first invitation';
 const defaultName = 'Default';
-/** More of them are counted. */
+/** If there are more, only their number is shown. */
 const mostNamed = 5;
 const defaultUrl = 'http://localhost:8420';
 
@@ -26,7 +26,7 @@ export const command: Command = {
   summary,
   options: setupOptions,
   about:
-    'Creates an organization and prints an owner’s API key, once. With --email it also prints the link by which the first person joins; for an existing organization it prints the link alone. Can run before serve or while it runs.',
+    'Creates an organization and prints an owner’s API key, once. With --email, it also prints the link with which the first person joins; for an existing organization, it prints only the link. Can run before serve or while it runs.',
   run: async args => {
     const config = readConfig(setupOptions, args, process.env);
     const checked = nameSchema.safeParse(config.organization ?? defaultName);
@@ -53,13 +53,13 @@ export const command: Command = {
   },
 };
 
-/** Another organization is created only by its name: a second one by mistake would split what belongs together. */
+/** A second organization requires a name, because one created by mistake would split what belongs together. */
 async function refuseSecond({ domain }: Strongroom): Promise<void> {
   const names = (await domain.organizations.all()).map(({ name }) => `“${name}”`);
   if (names.length === 0) return;
   const named = names.length > mostNamed ? `${names.length} organizations` : names.join(', ');
   throw new UsageError(
-    `there is ${named} already: use --organization with its name to add to it, or with a new name to create another`,
+    `${named} already ${names.length === 1 ? 'exists' : 'exist'}: use --organization with its name to add to it, or with a new name to create another`,
   );
 }
 
@@ -80,7 +80,7 @@ async function ownerKey({ domain, newId }: Strongroom, { id }: Organization): Pr
   return token!;
 }
 
-/** Somebody whose link was lost is sent another; whoever has joined already is left alone. */
+/** A person who lost their link gets a new one; a person who has already joined is refused. */
 async function invite(
   { domain: { members }, newId }: Strongroom,
   config: Config,
@@ -91,7 +91,7 @@ async function invite(
   const { data } = await members.list(operator, { page: 1, limit: 100, q: email });
   const known = data.find(member => member.email.toLowerCase() === email.toLowerCase());
   if (known !== undefined && known.state !== 'invited')
-    throw new UsageError('--email names a member who has joined already');
+    throw new UsageError('--email names a member who has already joined');
   const { token } = await (known === undefined
     ? members.create(operator, { email, role: 'owner' })
     : members.invite(operator, known.id));

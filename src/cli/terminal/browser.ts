@@ -1,8 +1,8 @@
-/** Opens an address in the person's browser, where there is one. */
+/** Opens an address in the person's browser, if there is one. */
 import { spawn } from 'node:child_process';
 import type { Environment } from '../../service/settings/options.ts';
 
-/** Whether it was tried: a machine without a screen has no browser. */
+/** Returns whether it tried: a machine without a screen has no browser. */
 export function browse(url: string, environment: Environment): boolean {
   const command = openerFor(environment);
   if (command === null || !process.stdout.isTTY) return false;

@@ -4,9 +4,9 @@ import type { Options } from '../../service/settings/options.ts';
 export interface Command {
   readonly usage: string;
   readonly summary: string;
-  /** What it does, at the head of its help. */
+  /** What it does, at the top of its help. */
   readonly about: string;
-  /** What its help says after the flags. */
+  /** The text of its help after the flags. */
   readonly more?: string;
   readonly options: Options;
   /** What its first argument names, for completion. */

@@ -1,4 +1,4 @@
-/** Values as they come in: from standard input, a file, a generator, a hidden prompt, or, with a warning, an argument. */
+/** Reads values from standard input, a file, a generator, a hidden prompt or, with a warning, an argument. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
@@ -13,7 +13,7 @@ export function generated(length: number): string {
 
 export async function valueFrom(given: string | undefined, prompt: string): Promise<string> {
   if (given === undefined && process.stdin.isTTY) return prompted(prompt);
-  // Whoever pipes a line does not mean its end.
+  // The line break at the end of piped input is not part of the value.
   if (given === undefined || given === '-') return (await standardInput()).replace(/\r?\n$/, '');
   if (given.startsWith('@')) return contentOf(given.slice(1));
   note(
@@ -32,7 +32,7 @@ export async function bytesOfInput(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Every byte, a last newline included. */
+/** Every byte, including a newline at the end. */
 export function contentOf(file: string): string {
   return textOf(bytesOf(file), 'the file');
 }
@@ -53,11 +53,11 @@ export function textOf(bytes: Buffer, what: string): string {
   }
 }
 
-/** What is typed is not shown. */
+/** Asks at the terminal without showing the input. */
 export async function prompted(prompt: string): Promise<string> {
   if (!process.stdin.isTTY)
     throw new UsageError('a value is required: from standard input, @FILE or --generate');
-  // Before the prompt: what is typed the moment it appears is not shown either.
+  // Set before the prompt, so that input is hidden as soon as it appears.
   process.stdin.setRawMode(true);
   process.stderr.write(prompt);
   try {

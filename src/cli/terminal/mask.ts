@@ -1,6 +1,7 @@
 /**
- * Replaces values in a stream of bytes, wherever the chunks are cut; every other byte passes as it is. What could be the
- * beginning of a value is held back until it is known. Very short values are left alone: they are in every text.
+ * Replaces values in a stream of bytes, also across chunks; every other byte passes unchanged. Bytes that could be the
+ * beginning of a value are held back until that is certain. Very short values are not masked, because they occur in
+ * every text.
  */
 import { Transform } from 'node:stream';
 
@@ -10,7 +11,7 @@ export interface Masked {
 }
 
 const shortest = 4;
-/** A line of a longer value is masked by itself too, because log lines have something before them. */
+/** The lines of a long value are also masked separately, because log lines have a prefix. */
 const shortestLine = 12;
 const armour = /^-----(BEGIN|END) [A-Z0-9 ]+-----$/;
 
@@ -23,10 +24,10 @@ export function maskFor(secrets: readonly Masked[]): Transform {
   });
 }
 
-/** Works on bytes as Latin-1, where each is one character. */
+/** Works on bytes as Latin-1, in which each byte is one character. */
 class Masker {
   readonly #shown: ReadonlyMap<string, string>;
-  /** By their first bytes; where two begin at the same byte, the longer one wins. */
+  /** By their first bytes; if two match at the same place, the longer one wins. */
   readonly #byHead: ReadonlyMap<string, readonly string[]>;
   readonly #byFirst: ReadonlyMap<string, readonly string[]>;
   readonly #heads: RegExp | null;
@@ -39,7 +40,7 @@ class Masker {
     this.#longest = patterns[0]?.length ?? 0;
     this.#byHead = Map.groupBy(patterns, pattern => pattern.slice(0, shortest));
     this.#byFirst = Map.groupBy(patterns, pattern => pattern[0]!);
-    // Whole values would make an expression too large to compile.
+    // With whole values, the expression would be too large to compile.
     const heads = [...this.#byHead.keys()].map(head => head.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
     this.#heads = heads.length === 0 ? null : new RegExp(heads.join('|'), 'g');
   }
@@ -55,7 +56,7 @@ class Masker {
     return this.#replace(this.#held, this.#held.length)[0];
   }
 
-  /** What is sure up to the place from which the text is held, and where that place is in the end. */
+  /** Returns the masked text up to the position from which it is held back, and the final value of that position. */
   #replace(text: string, hold: number): [shown: string, end: number] {
     let shown = '';
     let at = 0;
@@ -63,7 +64,7 @@ class Masker {
     for (let found = this.#find(text, 0); found !== null && found.at < end; found = this.#find(text, at)) {
       shown += text.slice(at, found.at) + this.#shown.get(found.pattern);
       at = found.at + found.pattern.length;
-      // At the very end nothing is held; otherwise what follows may be how another one begins.
+      // At the very end nothing is held back; otherwise the rest may be the beginning of another value.
       if (at > end) end = this.#holdFrom(text, at);
     }
     return [shown + text.slice(at, end), end];
@@ -81,7 +82,7 @@ class Masker {
     return null;
   }
 
-  /** The first place from which the rest is how a pattern begins. */
+  /** The first position from which the rest of the text is the beginning of a pattern. */
   #holdFrom(text: string, from: number): number {
     for (let at = Math.max(from, text.length - this.#longest + 1); at < text.length; at += 1) {
       const begin = this.#byFirst.get(text[at]!);
@@ -92,7 +93,7 @@ class Masker {
   }
 }
 
-/** The value, as JSON writes it, and its lines. */
+/** The value itself, its JSON form, and its lines. */
 function formsOf({ name, value }: Masked): [pattern: string, shown: string][] {
   const trimmed = value.trim();
   const lines = trimmed.split(/\r?\n/).map(line => line.trim());

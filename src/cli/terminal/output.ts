@@ -1,4 +1,4 @@
-/** Where a command prints something secret: standard output, or a file that only its owner can read, which a redirection is not. */
+/** Prints secrets to standard output, or to a file that only its owner can read, unlike with a redirection. */
 import { text } from '../../service/settings/options.ts';
 
 export const outOption = { out: text('FILE', 'write to FILE, which only you can read') };

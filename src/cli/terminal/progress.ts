@@ -1,4 +1,4 @@
-/** A bar on a terminal for what takes longer than a second; nothing anywhere else. */
+/** A progress bar for work that takes longer than a second; only on a terminal. */
 const delay = 1_000;
 const width = 30;
 

@@ -1,4 +1,4 @@
-/** The known word that someone most likely meant, if one is near enough. */
+/** The known word that was most likely meant; null if none is close enough. */
 export function closest(given: string, known: readonly string[]): string | null {
   const ranked = known
     .map(word => ({ word, distance: distance(given.toLowerCase(), word.split(' ')[0]!) }))
@@ -7,7 +7,7 @@ export function closest(given: string, known: readonly string[]): string | null 
   return best !== undefined && best.distance <= Math.max(1, Math.floor(given.length / 3)) ? best.word : null;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour. */
+/** The number of letters to insert, delete, replace or swap with their neighbour. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= a.length; i += 1) {

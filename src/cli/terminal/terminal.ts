@@ -1,6 +1,6 @@
-/** What people see: names without control characters, colour only on a terminal, and JSON where it was asked for. */
+/** Output for people: names without control characters, colour only on a terminal, and JSON on request. */
 
-/** Names come from others: what would move a cursor, hide text or reverse it is shown as its number. */
+/** Names come from others: characters that would move the cursor, or hide or reverse text, are shown as numbers. */
 export function printable(text: string): string {
   return text.replace(/[\p{C}\u2028\u2029]/gu, found => `\\u{${found.codePointAt(0)!.toString(16)}}`);
 }
@@ -9,7 +9,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** One line. Whatever is in it, a path or what a service said, doesn't steer the terminal. */
+/** Prints one line to standard error. Its text, such as a path or a service's message, can't control the terminal. */
 export function note(line: string): void {
   process.stderr.write(`strongroom: ${printable(line)}\n`);
 }
@@ -17,13 +17,13 @@ export function note(line: string): void {
 type Colour = 'green' | 'red' | 'yellow' | 'bold';
 const codes: Readonly<Record<Colour, string>> = { green: '32', red: '31', yellow: '33', bold: '1' };
 
-/** `NO_COLOR` with any text in it switches colour off (no-color.org). */
+/** A non-empty `NO_COLOR` turns colour off (no-color.org). */
 export function painter(environment: Readonly<Record<string, string | undefined>>) {
   const plain = !process.stdout.isTTY || (environment.NO_COLOR ?? '') !== '' || environment.TERM === 'dumb';
   return (colour: Colour, text: string) => (plain ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`);
 }
 
-/** Columns as wide as what they contain; the last one has no padding. */
+/** Columns as wide as their contents; the last one has no padding. */
 export function table(rows: readonly (readonly string[])[]): string {
   const shown = rows.map(row => row.map(printable));
   const widths = (shown[0] ?? []).map((_, at) => Math.max(...shown.map(row => row[at]!.length)));

@@ -18,7 +18,7 @@ function hasPassword(url: string): boolean {
   try {
     return addressIn(url).password !== null;
   } catch {
-    return false; // Whoever reads the command line refuses it.
+    return false; // Refused later, when the command line is parsed.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A program in our place: the same terminal, the same signals, the same exit. Where output is masked, its pipes go
- * through us, and nothing else changes.
+ * Runs a program in place of this command: with the same terminal, signals and exit. If its output is masked, its pipes
+ * pass through this process; nothing else changes.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, constants as files, readFileSync, statSync } from 'node:fs';
@@ -18,10 +18,10 @@ export interface Ended {
 
 export interface Program {
   readonly command: readonly string[];
-  /** Where to look for it: the program's own path may be another, or none. */
+  /** The PATH for finding it: the program's own PATH may differ or be missing. */
   readonly path: string | undefined;
   readonly environment: Environment;
-  /** Null for a stream that is passed on as it is. */
+  /** Null for a stream that is passed on unchanged. */
   readonly masks: { readonly stdout: Transform | null; readonly stderr: Transform | null };
 }
 
@@ -42,7 +42,7 @@ export function startProgram({ command, path, environment, masks }: Program): Ru
     masks.stdout && pipeline(child.stdout!, masks.stdout, process.stdout, { end: false }),
     masks.stderr && pipeline(child.stderr!, masks.stderr, process.stderr, { end: false }),
   ];
-  // Whoever reads us has gone: the pipe is closed, and the program learns it as it would without us.
+  // If the reader closes the pipe, the program notices it as it would without this process.
   const passed = Promise.all(piped.map(pipe => pipe?.catch(() => {})));
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', error =>
@@ -50,11 +50,11 @@ export function startProgram({ command, path, environment, masks }: Program): Ru
     );
     child.on('exit', (code, signal) => passed.then(() => resolve({ code, signal })));
   });
-  ended.catch(() => {}); // Whoever waits for it hears it, however late.
+  ended.catch(() => {}); // The error is handled by the caller that awaits it, however late.
   return { process: child, ended };
 }
 
-/** Refused with the codes that shells give. A folder that is empty, or not absolute, is one of the current folder. */
+/** Refuses with the exit codes of shells. An empty or relative folder is resolved against the current one. */
 function executable(name: string, path = '/usr/bin:/bin'): string {
   if (name.includes('/')) return name;
   const found = path
@@ -77,7 +77,7 @@ function isExecutable(path: string): boolean {
 const forwarded = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
 const typed = new Set<NodeJS.Signals>(['SIGINT', 'SIGQUIT']);
 
-/** Until it is called off. What is typed at a terminal reaches the program by itself, and is not sent again. */
+/** Forwards signals until the returned function is called. Signals typed at a terminal reach the program directly. */
 export function forwardSignals(target: () => ChildProcess | undefined): () => void {
   const pass = (signal: NodeJS.Signals) => {
     if (!typed.has(signal) || !inForeground()) target()?.kill(signal);
@@ -88,7 +88,7 @@ export function forwardSignals(target: () => ChildProcess | undefined): () => vo
   };
 }
 
-/** Whether the terminal sends what is typed to our process group. */
+/** Whether the terminal sends typed signals to our process group. */
 function inForeground(): boolean {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8')
@@ -100,10 +100,10 @@ function inForeground(): boolean {
   }
 }
 
-/** Ends as the program ended: by its code, or by the same signal. */
+/** Ends like the program: with its exit code, or by the same signal. */
 export function endAs({ code, signal }: Ended): never {
   if (signal === null) process.exit(code ?? 1);
-  // The runtime ignores some signals and acts on others; a listener that goes leaves what the system does by default.
+  // The runtime handles some signals itself; adding and removing a listener restores the system's default action.
   const none = () => {};
   if (signal !== 'SIGKILL' && signal !== 'SIGSTOP') process.on(signal, none).off(signal, none);
   process.kill(process.pid, signal);

@@ -1,4 +1,4 @@
-/** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
+/** `strongroom complete -- WORD...`: prints completions for a shell, one per line. It never fails or prompts. */
 import { readOptions } from '../../service/settings/options.ts';
 import { adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
@@ -47,7 +47,7 @@ function nextWords(commands: Commands, before: readonly string[]): string[] {
   const fitting = Object.keys(commands)
     .map(name => name.split(' '))
     .filter(parts => before.every((word, at) => parts[at] === word));
-  // None is complete: that would be the name of a command.
+  // None of them is complete, since that would be the name of a command.
   const next = fitting.map(parts => parts[before.length]!);
   return [...new Set([...next, ...(before.length === 0 ? ['help', 'version'] : [])])].sort();
 }
@@ -66,7 +66,7 @@ function argumentsOf(completes: Command['completes'], rest: readonly string[]) {
   return completes === 'files' ? [files] : (completes ?? []);
 }
 
-/** The vault that the line names so far counts too. Judged as the command itself would: a key goes nowhere else on Tab. */
+/** Uses the flags typed so far, with the same checks as the command itself, so that Tab sends a key nowhere else. */
 function settingsIn(rest: readonly string[]) {
   const { url, vault, profile } = serviceOptions;
   const given = ['--url', '--vault', '--profile'].flatMap(flag => {

@@ -1,4 +1,4 @@
-/** `strongroom completion`: prints the script that lets a shell complete commands, flags, vaults and secrets. */
+/** `strongroom completion`: prints a script with which a shell completes commands, flags, vaults and secrets. */
 import { readCommand } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
@@ -6,7 +6,7 @@ import type { Command } from '../terminal/command.ts';
 const usage = 'completion bash|zsh|fish';
 const summary = 'print a script that completes commands in a shell';
 
-/** Each asks `strongroom complete` with the words so far; `:files` leaves it to the shell. */
+/** Each script calls `strongroom complete` with the words so far; `:files` leaves the completion to the shell. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_strongroom() {
   local line
@@ -56,7 +56,7 @@ export const command: Command = {
     'Prints a completion script. bash: eval "$(strongroom completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after\ncompinit. fish: strongroom completion fish > ~/.config/fish/completions/strongroom.fish.',
   run: async args => {
     const [shell = ''] = readCommand({}, args, process.env, 1).positionals;
-    if (!Object.hasOwn(scripts, shell)) throw new UsageError('name a shell: bash, zsh or fish');
+    if (!Object.hasOwn(scripts, shell)) throw new UsageError('a shell is required: bash, zsh or fish');
     process.stdout.write(scripts[shell]!);
   },
 };

@@ -1,6 +1,6 @@
 /**
- * Signing in by a person at a browser (RFC 8628): shows a code, and polls no faster than it is told to until the person
- * has decided. While the service is away it goes on asking, for as long as the code lives.
+ * Sign-in with a browser (RFC 8628): shows a code and polls, no faster than the service allows, until the person has
+ * decided. If the service is unavailable, it keeps polling until the code expires.
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,15 +27,15 @@ interface Polled {
 }
 
 const second = 1_000;
-/** What a client that is told to slow down adds. */
+/** The seconds that a client adds to its interval when it is asked to slow down. */
 const slower = 5;
 const over = 'the code has expired: run strongroom login again';
 
-/** The API key that the person allowed. With an environment, a browser is opened where there is one. */
+/** Returns the API key that the person approved. With an environment, opens a browser if there is one. */
 export async function signInAtBrowser(url: string, environment: Environment | null): Promise<string> {
   if (socketIn(url) !== null)
     throw new UsageError(
-      '--url must be the address of a page to sign in at a browser; with a Unix socket, use --with-key',
+      '--url must be a web address to sign in with a browser; with a Unix socket, use --with-key',
     );
   const body = { client: `strongroom/${packageJson.version}`, host: hostname().slice(0, 64) };
   const begun = await askJson<Begun>(url, { method: 'POST', path: '/auth/device', key: null, body });
@@ -47,12 +47,12 @@ export async function signInAtBrowser(url: string, environment: Environment | nu
   return decided(url, begun);
 }
 
-/** It is opened on this machine: it must be a page of the service itself. */
+/** The page is opened on this machine, so it must belong to the service itself. */
 function checkPage(url: string, { verification_uri, verification_uri_complete }: Begun): void {
   const { origin } = new URL(url);
   const isOwn = (page: string) => URL.parse(page)?.origin === origin && printable(page) === page;
   if (isOwn(verification_uri) && isOwn(verification_uri_complete)) return;
-  throw new Refusal(`${url} sends to another address to sign in: use that one`);
+  throw new Refusal(`${url} uses another address for signing in: use that address`);
 }
 
 async function decided(url: string, { device_code, expires_in, interval }: Begun): Promise<string> {
@@ -78,7 +78,7 @@ async function polled(url: string, device_code: string): Promise<Polled> {
   }
 }
 
-/** Ends a sign-in at the service. False where that could not be done; one that had ended already is fine. */
+/** Ends a sign-in at the service. Returns false if that failed; a sign-in that has already ended is fine. */
 export async function endSignIn(url: string, token: string): Promise<boolean> {
   try {
     await askJson(url, { method: 'POST', path: '/auth/device/revoke', key: null, body: { token } });

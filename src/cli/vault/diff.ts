@@ -1,4 +1,4 @@
-/** `strongroom diff`: which secrets differ between two vaults, or a vault and a file. Values are compared, not shown. */
+/** `strongroom diff`: compares the secrets of two vaults, or of a vault and a file, without showing values. */
 import { existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { flag, readCommand } from '../../service/settings/options.ts';
@@ -21,10 +21,10 @@ export const command: Command = {
   options,
   completes: 'files',
   about:
-    'Prints which names are only in the first (-), only in the second (+), or differ in their value (~). Values are never\nprinted. With one argument, the first is the vault of the settings. A file is a path that exists.',
+    'Prints the names that are only in the first (-), only in the second (+), or have different values (~). Values are never\nprinted. With one argument, the first is the vault of the settings. An argument that is an existing path is a file.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 2);
-    if (positionals.length === 0) throw new UsageError('name a vault or a file to compare with');
+    if (positionals.length === 0) throw new UsageError('a vault or a file to compare with is required');
     const settings = settingsFor(values, process.env);
     const [from, to] = positionals.length === 1 ? [null, positionals[0]!] : positionals;
     const difference = compare(await valuesOf(settings, from!), await valuesOf(settings, to!));

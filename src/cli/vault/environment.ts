@@ -1,4 +1,4 @@
-/** Turns secrets into the environment of a program, and refuses what can't or must not be in one. */
+/** Turns secrets into the environment of a program, and refuses names and values that can't or must not be in one. */
 import { parseEnv } from 'node:util';
 import { isVariable } from '../../contract/variable-names.ts';
 import type { Environment } from '../../service/settings/options.ts';
@@ -17,7 +17,7 @@ import { type Allowed, refuseUnsafe } from './unsafe-names.ts';
 
 export interface Given {
   readonly environment: Environment;
-  /** What must not be seen in its output. */
+  /** The values to mask in its output. */
   readonly secrets: readonly Masked[];
 }
 
@@ -46,7 +46,7 @@ function onlyVariables(pairs: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(pairs).filter(([name]) => isVariable(name)));
 }
 
-/** The secrets that are wanted, under the names that they get; refused where such a name changes what is run. */
+/** The selected secrets, under their names as variables. Refuses names that change what is run. */
 export function chosen(
   { secrets }: Snapshot,
   { only, prefix, ...allowed }: Pick<RunValues, 'only' | 'prefix'> & Allowed,
@@ -61,7 +61,7 @@ export function chosen(
   };
   const picked = wanted.length === 0 ? [...byName] : wanted.map(name => under(name, name));
   const mapped = Object.entries(project?.map ?? {}).map(([variable, name]) => under(variable, name));
-  // A name that the project gives to another secret is that one's.
+  // A mapping of the project file replaces a secret of the same name.
   const named = new Map(
     [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]),
   );
@@ -69,11 +69,11 @@ export function chosen(
   return [...named];
 }
 
-/** What is no name of a variable is left out, and said, or refused. */
+/** A name that can't be a variable is left out with a note, or refused with --strict. */
 function passes([name, value]: Pair, { strict }: RunValues): boolean {
   const shown = printable(JSON.stringify(name));
   if (value.includes('\0'))
-    throw new Refusal(`${shown} contains a zero byte, which no environment can contain`);
+    throw new Refusal(`${shown} contains a zero byte, which is not possible in an environment variable`);
   if (isVariable(name)) return true;
   if (strict) throw new Refusal(`${shown} can’t be the name of an environment variable`);
   note(`left out ${shown}: it can’t be the name of an environment variable`);
@@ -85,7 +85,7 @@ function refuseReplacing(pairs: readonly Pair[], inherited: Environment): void {
   if (found !== undefined) throw new Refusal(`${found[0]} is already set to something else`);
 }
 
-/** Lines as `node --env-file` reads them. A value that is a reference is a secret, any other is not. */
+/** Reads lines like `node --env-file`. Only values that are references are secrets. */
 async function fromFile(
   settings: Settings,
   { variables: file, ...allowed }: Pick<RunValues, 'variables'> & Allowed,

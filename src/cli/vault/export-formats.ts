@@ -1,6 +1,6 @@
 /**
- * Names and values as text for other programs. Each format writes a value so that its reader gets the same bytes back, or
- * refuses it by name: a value that is cut off or expanded on the way is worse than none.
+ * Writes names and values as text for other programs. Each format writes a value so that its reader gets the same
+ * bytes, or refuses it by name, because a truncated or expanded value is worse than none.
  */
 import { randomBytes } from 'node:crypto';
 import { isVariable } from '../../contract/variable-names.ts';
@@ -11,7 +11,7 @@ export const formats = ['dotenv', 'shell', 'json', 'yaml', 'docker', 'kubernetes
 export type Format = (typeof formats)[number];
 
 interface Style {
-  /** Whose rules a `.env` file follows: they differ in what quotes mean. */
+  /** The quoting rules of a `.env` file. */
   readonly dialect: 'node' | 'python';
   /** The name of a Kubernetes Secret. */
   readonly name: string;
@@ -59,7 +59,7 @@ function refuse(name: string, reason: string): never {
 
 const needsNoQuotes = /^[\w./:@%+,=^~-]+$/;
 
-/** Single quotes mean the same to most readers; what contains them needs others, and there are only three kinds. */
+/** Most readers agree on single quotes; a value that contains them needs one of the other two kinds. */
 function nodeQuoted(name: string, value: string): string {
   if (needsNoQuotes.test(value) || value === '') return value;
   if (/\r/.test(value)) refuse(name, 'a carriage return is read as a newline');
@@ -69,7 +69,7 @@ function nodeQuoted(name: string, value: string): string {
   return refuse(name, 'it contains all three kinds of quotes; use --format json or shell');
 }
 
-/** Here a backslash escapes within single quotes, and a variable in braces is always expanded. */
+/** In this dialect, a backslash escapes within single quotes, and a variable in braces is always expanded. */
 function pythonQuoted(name: string, value: string): string {
   if (/\$\{|\r/.test(value))
     refuse(name, 'python-dotenv would expand ${, and reads a carriage return as a newline');
@@ -84,15 +84,15 @@ function shellQuoted(name: string, value: string): string {
 
 const longestDockerLine = 64 * 1024 - 1;
 
-/** Docker knows no quotes: the line is what it is. */
+/** Docker does not support quotes: a line is read as it is. */
 function dockerLine(name: string, value: string): string {
   const line = `${name}=${value}`;
-  if (/[\r\n\0]/.test(value)) refuse(name, 'docker’s files have no way to write a newline');
-  if (Buffer.byteLength(line) > longestDockerLine) refuse(name, 'docker reads no line that long');
+  if (/[\r\n\0]/.test(value)) refuse(name, 'docker’s files can’t contain a newline or a zero byte');
+  if (Buffer.byteLength(line) > longestDockerLine) refuse(name, 'docker can’t read a line that long');
   return line;
 }
 
-/** A JSON string is a YAML string, but for characters that YAML does not let stand. */
+/** A JSON string is a valid YAML string, except for characters that YAML requires to be escaped. */
 function yamlQuoted(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
@@ -110,14 +110,16 @@ function kubernetesSecret(pairs: readonly Pair[], { name, namespace }: Style): s
   return `apiVersion: v1\nkind: Secret\nmetadata:\n${metadata}type: Opaque\ndata:${data.length === 0 ? ' {}\n' : `\n${data.join('')}`}`;
 }
 
-/** For `$GITHUB_ENV`. The delimiter can’t be guessed, so that no value can end its own text and set another variable. */
+/**
+ * For `$GITHUB_ENV`. The delimiter can't be guessed, so that no value can end its own text and set another variable.
+ */
 function githubLines(name: string, value: string): string {
   if (value.includes('\r')) refuse(name, 'the runner drops carriage returns');
   const delimiter = `strongroom_${randomBytes(16).toString('hex')}`;
   return `${name}<<${delimiter}\n${value}\n${delimiter}`;
 }
 
-/** Has the runner mask the value in its log; a longer one line by line, as the runner reads it. */
+/** Commands that make the runner mask the values in its log, line by line, as the runner requires. */
 export function githubMasks(values: readonly string[]): string {
   const lines = values.flatMap(value => value.split(/\r?\n/)).filter(line => line.trim() !== '');
   return lines.map(line => `::add-mask::${line.replaceAll('%', '%25')}\n`).join('');

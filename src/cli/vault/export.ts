@@ -16,10 +16,7 @@ const options = {
   format: choice('the format (default: dotenv)', formats),
   only: names('export only these secrets'),
   prefix: text('P', 'put P before every name'),
-  dialect: choice('whose rules for quotes a dotenv file follows (default: node)', [
-    'node',
-    'python',
-  ] as const),
+  dialect: choice('the quoting rules of a dotenv file (default: node)', ['node', 'python'] as const),
   name: text('NAME', 'the name of the Kubernetes Secret (default: that of the vault)'),
   namespace: text('NAME', 'the namespace of the Kubernetes Secret'),
   ...unsafeNames,
@@ -49,12 +46,12 @@ export const command: Command = {
   },
 };
 
-/** Whose log a value must not be in; anywhere else the masks themselves would show it. */
+/** Only a runner understands masks; anywhere else, they would show the values. */
 function isRunner({ GITHUB_ACTIONS }: Environment): boolean {
   return GITHUB_ACTIONS === 'true';
 }
 
-/** As Kubernetes wants its names. */
+/** Converts a name to a valid Kubernetes name. */
 function labelOf(name: string): string {
   const label = name
     .toLowerCase()

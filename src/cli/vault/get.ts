@@ -11,7 +11,7 @@ const usage = 'get NAME [flags]';
 const summary = 'print the value of a secret';
 const options = {
   ...serviceOptions,
-  'no-newline': flag('print the value only, without a newline after it'),
+  'no-newline': flag('print only the value, without a newline after it'),
   out: text('FILE', 'write the value to FILE, which only you can read, instead of printing it'),
 };
 

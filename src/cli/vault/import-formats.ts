@@ -1,6 +1,6 @@
 /**
- * What other tools write, as secrets, keys and certificates to store: `.env`, JSON, YAML, PEM and PKCS#12 files, and the
- * exports of other vaults as their own commands print them. Input that can’t be read is reported without repeating it.
+ * Reads the files of other tools as secrets, keys and certificates: `.env`, JSON, YAML, PEM and PKCS#12 files, and the
+ * exports of other vaults, as their own commands print them. Errors never repeat the input.
  */
 import { parseEnv } from 'node:util';
 import { pemBlocksIn } from '../../contract/pem-blocks.ts';
@@ -29,7 +29,7 @@ export type Item =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `stem` names what has no name of its own. */
+/** `stem` is the name of items that have none. */
 export async function readItems(bytes: Buffer, source: ImportSource | null, stem: string): Promise<Item[]> {
   const from = source ?? guess(bytes);
   if (from === 'pkcs12') return [{ kind: 'pkcs12', name: stem, base64: bytes.toString('base64') }];
@@ -39,7 +39,7 @@ export async function readItems(bytes: Buffer, source: ImportSource | null, stem
   return fromObject(from === 'yaml' ? await parseYaml(text) : jsonIn(text), from);
 }
 
-/** PKCS#12 is DER, which begins with a sequence; the rest is told by its first characters. */
+/** PKCS#12 is DER, which begins with a sequence; the other formats are detected from their first characters. */
 function guess(bytes: Buffer): ImportSource {
   if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return 'pkcs12';
   const text = bytes.toString('utf8');
@@ -61,7 +61,7 @@ const isFields = (value: unknown): value is Fields =>
 
 type Shape = readonly [fits: (value: Fields, from: ImportSource) => boolean, read: (value: Fields) => Item[]];
 
-/** Each tool’s answer has a shape of its own, which also tells it where no source was named. */
+/** The shape of each tool's output, by which it is also detected if no source is given. */
 const shapes: readonly Shape[] = [
   [
     ({ kind, data, stringData }) => kind === 'Secret' && (isFields(data) || isFields(stringData)),
@@ -82,7 +82,7 @@ function fromObject(value: unknown, from: ImportSource): Item[] {
   return read(value);
 }
 
-/** What is not text is stored as JSON. */
+/** Values that are not text are stored as JSON. */
 function secrets(fields: Fields): Item[] {
   return Object.entries(fields).map(([name, value]) => ({ kind: 'secret', name, value: written(value) }));
 }
@@ -91,7 +91,7 @@ function written(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `[{"key": …, "value": …}]` is what Infisical prints; others say `name`. */
+/** Infisical prints `[{"key": …, "value": …}]`; others use `name`. */
 function fromList(list: readonly unknown[]): Item[] {
   if (list.every(isOnePassword)) return list.flatMap(one => fromOnePassword(one, true));
   return list.map((one): Item => {
@@ -102,13 +102,13 @@ function fromList(list: readonly unknown[]): Item[] {
   });
 }
 
-/** Version 2 of its engine has the values one level deeper, beside their metadata. */
+/** Version 2 of Vault's engine has the values one level deeper, next to their metadata. */
 function fromVault({ data: found }: Fields): Item[] {
   const data = found as Fields;
   return secrets(isFields(data.data) && isFields(data.metadata) ? data.data : data);
 }
 
-/** `secrets download` prints texts, `secrets --json` objects. Its own three names say where they come from. */
+/** `secrets download` prints texts, and `secrets --json` objects. Doppler's own three names are left out. */
 function fromDoppler(fields: Fields): Item[] {
   const own = Object.entries(fields).filter(([name]) => !/^DOPPLER_(PROJECT|ENVIRONMENT|CONFIG)$/.test(name));
   return secrets(
@@ -122,7 +122,7 @@ function isOnePassword(value: unknown): value is Fields {
   return isFields(value) && Array.isArray(value.fields) && typeof value.title === 'string';
 }
 
-/** A field is called by its label; of several items, with the item’s title before it. */
+/** A field is named by its label; with several items, the item's title is put before it. */
 function fromOnePassword({ title, fields }: Fields, several: boolean): Item[] {
   const filled = (fields as readonly Fields[]).filter(
     ({ value }) => typeof value === 'string' && value !== '',
@@ -137,7 +137,7 @@ function severalFromAws(list: unknown): Item[] {
   return (list as readonly unknown[]).flatMap(one => fromAws(one, true));
 }
 
-/** Its console stores several values of one secret as a JSON object of texts. */
+/** The AWS console stores several values of one secret as a JSON object. */
 function fromAws(one: unknown, several: boolean): Item[] {
   const { Name, SecretString, SecretBinary } = isFields(one) ? one : ({} as Fields);
   if (typeof Name !== 'string') throw new Refusal('an entry has no Name');
@@ -170,7 +170,7 @@ function fromKubernetes({ data, stringData }: Fields): Item[] {
   return secrets({ ...Object.fromEntries(decoded), ...((stringData ?? {}) as Mapping) });
 }
 
-/** Certificates in one file form one chain; each key is stored by itself. */
+/** The certificates in a file form one chain; each key is stored separately. */
 function fromPem(text: string, stem: string): Item[] {
   const blocks = pemBlocksIn(text);
   const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);

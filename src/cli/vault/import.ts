@@ -1,4 +1,4 @@
-/** `strongroom import`: stores what another tool exported. With --dry-run it only says what it would do. */
+/** `strongroom import`: stores the export of another tool. With --dry-run, it only prints what it would do. */
 import { basename, extname } from 'node:path';
 import { choice, flag, readCommand, text } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
@@ -14,9 +14,9 @@ const usage = 'import FILE|- [flags]';
 const summary = 'store secrets, keys and certificates from a file or another vault’s export';
 const options = {
   ...serviceOptions,
-  from: choice('what wrote the file (default: told by its content)', sources),
+  from: choice('the format of the file (default: detected from its content)', sources),
   'dry-run': flag('only print what would be done'),
-  'skip-existing': flag('leave secrets alone that already exist'),
+  'skip-existing': flag('don’t update existing secrets'),
   name: text('NAME', 'the name of a key or certificate (default: that of the file)'),
   'passphrase-file': text('FILE', 'a file with the passphrase of a PKCS#12 file or an encrypted key'),
 };
@@ -35,7 +35,7 @@ export const command: Command = {
   options,
   completes: 'files',
   about:
-    'Reads .env, JSON, YAML, PEM and PKCS#12 files, Kubernetes Secrets, and what HashiCorp Vault, Infisical, Doppler,\n1Password and AWS Secrets Manager export. Existing secrets get a new version.',
+    'Reads .env, JSON, YAML, PEM and PKCS#12 files, Kubernetes Secrets, and exports of HashiCorp Vault, Infisical, Doppler,\n1Password and AWS Secrets Manager. Existing secrets get a new version.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const [file] = positionals;

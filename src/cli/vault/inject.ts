@@ -1,4 +1,4 @@
-/** `strongroom inject`: fills the references of a template. Either all of them, or nothing is written. */
+/** `strongroom inject`: replaces the references in a template. If one fails, nothing is written. */
 import { type Option, readOptions, text } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { referenceIn, resolver } from '../connection/references.ts';
@@ -34,10 +34,10 @@ export const command: Command = {
   },
 };
 
-/** In braces a name may contain anything but white space; elsewhere it ends where a URL would. */
+/** In braces, a name may contain anything except braces and white space; elsewhere, it ends where a URL would. */
 const references = /\{\{\s*(sr:\/\/[^\s{}]+)\s*\}\}|sr:\/\/[^\s/"'`{}<>]+\/[\w.~%-]*[\w~%-]/g;
 
-/** The names that a template gives to references, in the ways that shells, dotenv files, YAML and JSON write it. */
+/** The names to which a template assigns references, in the syntax of shells, dotenv files, YAML and JSON. */
 function assigned(template: string): string[] {
   return [...template.matchAll(references)].flatMap(({ index }) => {
     const line = template.slice(template.lastIndexOf('\n', index) + 1, index);
@@ -45,7 +45,7 @@ function assigned(template: string): string[] {
   });
 }
 
-/** What is filled in is not looked at again: a value may contain anything. */
+/** Values that were filled in are not searched again, because they may contain anything. */
 async function fill(template: string, resolve: ReturnType<typeof resolver>): Promise<string> {
   const found = [...template.matchAll(references)];
   const values = await Promise.all(

@@ -1,6 +1,7 @@
 /**
- * `strongroom login`: signs a person in at their browser and stores what came of it in a profile; or stores a key that
- * was created in the dashboard, after the service has accepted it. That is typed unseen or piped in, never an argument.
+ * `strongroom login`: signs a person in with their browser and stores the key in a profile, or stores a key that was
+ * created in the dashboard, once the service has accepted it. Such a key is typed unseen or piped in, never an
+ * argument.
  */
 import { fstatSync } from 'node:fs';
 import { flag, readOptions } from '../../service/settings/options.ts';
@@ -24,12 +25,12 @@ import { note, printable, printJson } from '../terminal/terminal.ts';
 import { endSignIn, signInAtBrowser } from './device-login.ts';
 
 const usage = 'login [flags]';
-const summary = 'sign in at a browser, or store a key, in a profile';
+const summary = 'sign in with a browser, or store a key, in a profile';
 const defaultProfile = 'default';
 const options = {
   ...serviceOptions,
-  'no-browser': flag('print the address and the code, and open no browser'),
-  'with-key': flag('store an API key or an access key that is typed or piped in'),
+  'no-browser': flag('print the address and the code, without opening a browser'),
+  'with-key': flag('store an API key or an access key, typed or piped in'),
   'no-keyring': flag('store the key in the profile’s file, not in the system’s keyring'),
 };
 
@@ -38,7 +39,7 @@ export const command: Command = {
   summary,
   options,
   about:
-    'Opens the dashboard, where you allow this command line to act as you, for 12 hours unless you choose otherwise.\nA key that is piped in is checked and stored instead. Keys go to the system’s keyring where there is one, else to\n~/.config/strongroom with mode 0600. A key in the environment still wins.',
+    'Opens the dashboard, where you allow this command line to act as you, for 12 hours unless you choose otherwise.\nA key that is piped in is checked and stored instead. Keys go to the system’s keyring if there is one, otherwise to\n~/.config/strongroom with mode 0600. A key in the environment takes precedence.',
   run: async args => {
     const given = readOptions(options, args, process.env);
     const file = profilesFile(process.env);
@@ -64,7 +65,7 @@ export const command: Command = {
   },
 };
 
-/** What a profile had: a sign-in is ended, and a key is no longer in the keyring. False where the sign-in goes on. */
+/** Ends the sign-in of a profile and removes its key from the keyring. Returns false if the sign-in is still valid. */
 export async function endProfile(profile: Profile, name: string): Promise<boolean> {
   const ended = profile.member === undefined || (await endedAtService(profile, name));
   forgetKey(profile, process.env);
@@ -75,12 +76,12 @@ async function endedAtService(profile: Profile, name: string): Promise<boolean> 
   try {
     return await endSignIn(profile.url, keysOf(profile, name, process.env).apiKey!);
   } catch {
-    // It has expired, or its key is gone from the keyring.
+    // It has expired, or its key is no longer in the keyring.
     return Date.now() >= Date.parse(profile.expires_at!);
   }
 }
 
-/** Whether something was piped in, or comes from a file: a terminal and `/dev/null` are neither. */
+/** Whether the input comes from a pipe or a file, and not from a terminal or `/dev/null`. */
 function isPiped(): boolean {
   if (process.stdin.isTTY) return false;
   const input = fstatSync(0);
@@ -101,7 +102,7 @@ interface Found {
   readonly expires?: string;
 }
 
-/** What the key opens, by which it is checked. */
+/** Checks the key, and returns what it gives access to. */
 export async function look(url: string, key: string): Promise<Found> {
   if (kindOf(key) === 'access_key')
     return {

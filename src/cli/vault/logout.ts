@@ -1,4 +1,4 @@
-/** `strongroom logout`: ends a sign-in at the service, and forgets its profile. A key that was stored stays valid. */
+/** `strongroom logout`: ends a sign-in at the service, and deletes its profile. A stored key stays valid. */
 import { flag, readOptions, text } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { profilesFile, readProfiles, storeProfiles } from '../connection/profiles.ts';
@@ -7,7 +7,7 @@ import { note, printable, printJson } from '../terminal/terminal.ts';
 import { endProfile } from './login.ts';
 
 const usage = 'logout [flags]';
-const summary = 'sign out, and forget the profile';
+const summary = 'sign out, and delete the profile';
 const options = {
   profile: text('NAME', 'the profile (default: the one in use)'),
   json: flag('print JSON'),
@@ -18,7 +18,7 @@ export const command: Command = {
   summary,
   options,
   about:
-    'Revokes the key of a sign-in at a browser, and deletes the profile with its key. A key that you stored yourself stays\nvalid: revoke it in the dashboard to end it everywhere.',
+    'Revokes the key of a browser sign-in, and deletes the profile with its key. A key that you stored yourself stays\nvalid: revoke it in the dashboard to end it everywhere.',
   run: async args => {
     const { profile, json } = readOptions(options, args, process.env);
     const file = profilesFile(process.env);
@@ -34,8 +34,8 @@ export const command: Command = {
     else
       note(
         revoked
-          ? `signed out of ${gone.url}, and forgot the profile ${printable(name)}`
-          : `forgot the profile ${printable(name)}; revoke its key in the dashboard if it is no longer needed`,
+          ? `signed out of ${gone.url}, and deleted the profile ${printable(name)}`
+          : `deleted the profile ${printable(name)}; revoke its key in the dashboard if it is no longer needed`,
       );
   },
 };

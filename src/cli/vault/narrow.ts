@@ -1,4 +1,4 @@
-/** `strongroom narrow`: prints a weaker access key. Nobody is asked, and nothing is stored. */
+/** `strongroom narrow`: prints a weaker access key, offline and without storing anything. */
 import { isCidr } from '../../access/address.ts';
 import { narrow } from '../../client/narrow.ts';
 import {
@@ -24,7 +24,7 @@ const kindList: Option<readonly (typeof kinds)[number][]> = {
   fallback: [],
   parse: given => {
     const list = given.split(',').map(part => kinds.find(kind => kind === part.trim()));
-    if (list.includes(undefined)) throw new Error(`must be of: ${kinds.join(', ')}`);
+    if (list.includes(undefined)) throw new Error(`must be some of: ${kinds.join(', ')}`);
     return list as (typeof kinds)[number][];
   },
 };
@@ -41,7 +41,7 @@ const addresses: Option<readonly string[]> = {
 
 const duration: Option<number | null> = {
   value: 'DURATION',
-  help: 'ends after this time, such as 10m or 12h',
+  help: 'let it expire after this time, such as 10m or 12h',
   fallback: null,
   parse: given => {
     const [, amount, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(given) ?? [];
@@ -51,24 +51,24 @@ const duration: Option<number | null> = {
 };
 
 const options = {
-  names: names('only secrets, keys and certificates with these names, in which * matches anything'),
+  names: names('only resources with these names, in which * matches anything'),
   kinds: kindList,
-  'names-only': flag('no values; what it may use, it may still use'),
-  'no-use': flag('reads alone: it may not have the service use anything'),
+  'names-only': flag('read names, but no values; use rules still apply'),
+  'no-use': flag('read only: no use of secrets and keys through use rules'),
   from: addresses,
   'expires-in': duration,
-  'expires-at': text('DATE', 'ends at this time, such as 2027-01-31T00:00:00Z'),
+  'expires-at': text('DATE', 'let it expire at this time, such as 2027-01-31T00:00:00Z'),
   ...outOption,
-  json: flag('print JSON: the key, and the id that the request log calls it by'),
+  json: flag('print JSON: the key, and its id in the request log'),
 };
 type Values = ReturnType<typeof readCommand<typeof options>>['values'];
 
 export const command: Command = {
   usage: 'narrow [-|@FILE] [flags]',
-  summary: 'make a weaker access key from an access key',
+  summary: 'derive a weaker access key from an access key',
   options,
   about:
-    'Takes the access key in STRONGROOM_ACCESS_KEY, on standard input (-) or in a file, and prints one that can do less. No service is\nasked. The new key ends with the one that it was made of, and can be restricted again.',
+    'Derives a weaker access key from the one in STRONGROOM_ACCESS_KEY, on standard input (-) or in a file, and prints it. It works\noffline. The new key ends with the original, and can be restricted further.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const key = await keyFrom(positionals[0], process.env);
@@ -76,12 +76,12 @@ export const command: Command = {
       throw new UsageError((error as Error).message.replace(/\.$/, ''));
     });
     if (values.json) return printTo(values.out, `${JSON.stringify({ token, id })}\n`);
-    note(`the request log names it by its restrictions, ${id}`);
+    note(`its id in the request log is ${id}`);
     await printTo(values.out, `${token}\n`);
   },
 };
 
-/** Never an argument: those are visible to other users. */
+/** Never from an argument, because other users can see arguments. */
 async function keyFrom(source: string | undefined, environment: Environment): Promise<string> {
   if (source === '-') return standardInput();
   if (source?.startsWith('@')) return contentOf(source.slice(1));

@@ -1,7 +1,7 @@
 /**
- * What `run` last read, kept for when the service is away: sealed under a key that comes from the credential, in a file
- * that only its owner can read, bound to the address and the vault that were asked for, and bounded in age, size and
- * number. Without the same credential, address and vault it can't be opened.
+ * Stores what `run` last read, for use while the service is unavailable. The file is sealed under a key derived from
+ * the credential, bound to the requested address and vault, readable only by its owner, and limited in age, size and
+ * number. Without the same credential, address and vault, it can't be opened.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Kept {
 
 interface Offline {
   keep(snapshot: Snapshot): Promise<void>;
-  /** Throws if there is nothing that may still be used. */
+  /** Throws if nothing is stored that may still be used. */
   read(mostHours: number): Kept;
   forget(): void;
 }
@@ -48,13 +48,13 @@ export function offlineFor(settings: Settings, environment: Environment, now = D
       prune(folder);
     },
     read: mostHours => {
-      if (!existsSync(file)) throw new Refusal('nothing is kept for this address, vault and key');
+      if (!existsSync(file)) throw new Refusal('nothing is stored for this address, vault and key');
       const { at, snapshot } = JSON.parse(
         open(readFileSync(file, 'utf8'), keyFor, bound).toString('utf8'),
       ) as Kept;
       const age = now() - at;
       if (age >= 0 && age <= mostHours * hour) return { at, snapshot };
-      throw new Refusal(`what is kept is older than ${mostHours} hours`);
+      throw new Refusal(`the stored values are older than ${mostHours} hours`);
     },
     forget: () => {
       if (existsSync(file)) unlinkSync(file);
@@ -84,11 +84,11 @@ function open(text: string, keyFor: KeyFor, bound: Buffer): Buffer {
     opening.setAAD(bound).setAuthTag(bytes.subarray(44, 60));
     return Buffer.concat([opening.update(bytes.subarray(60)), opening.final()]);
   } catch {
-    throw new Refusal('what is kept was changed, and is not used');
+    throw new Refusal('the stored values were altered, and are not used');
   }
 }
 
-/** The oldest go first. */
+/** Removes the oldest files beyond the limit. */
 function prune(folder: string): void {
   const files = readdirSync(folder).map(name => join(folder, name));
   const ranked = files.map(path => ({ path, at: statSync(path).mtimeMs })).sort((a, b) => b.at - a.at);

@@ -18,7 +18,7 @@ export const command: Command = {
     const values = readOptions(serviceOptions, args, process.env);
     const { url } = placeFor(values, process.env);
     if (socketIn(url) !== null)
-      throw new UsageError('--url must be the address of a page: a browser opens no Unix socket');
+      throw new UsageError('--url must be a web address: a browser can’t open a Unix socket');
     const address = `${url}/`;
     const opened = browse(address, process.env);
     if (values.json) printJson({ url: address, opened });

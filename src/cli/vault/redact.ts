@@ -1,4 +1,4 @@
-/** `strongroom redact`: passes standard input on, with the values of a vault replaced. */
+/** `strongroom redact`: copies standard input, and replaces the values of a vault. */
 import { pipeline } from 'node:stream/promises';
 import { readOptions } from '../../service/settings/options.ts';
 import { ourSecrets } from '../connection/own-credentials.ts';
@@ -8,7 +8,7 @@ import type { Command } from '../terminal/command.ts';
 import { maskFor } from '../terminal/mask.ts';
 
 const usage = 'redact [flags]';
-const summary = 'replace the values of a vault in what passes through';
+const summary = 'replace the values of a vault in standard input';
 const { json: _, ...options } = serviceOptions;
 
 export const command: Command = {
@@ -22,7 +22,7 @@ export const command: Command = {
     const { secrets } = await wholeVault(vaultOf(settings));
     const masks = maskFor([...secrets, ...ourSecrets(settings, process.env)]);
     await pipeline(process.stdin, masks, process.stdout, { end: false }).catch(error => {
-      // A reader that goes away is how most pipes end.
+      // Most pipes end because the reader closes them.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
     });
   },

@@ -11,7 +11,7 @@ const summary = 'delete secrets';
 const mostNames = 1_000;
 const options = {
   ...serviceOptions,
-  purge: flag('delete permanently; needs --yes'),
+  purge: flag('delete permanently; requires --yes'),
   yes: flag('confirm --purge'),
 };
 
@@ -27,7 +27,7 @@ export const command: Command = {
     if (values.purge && !values.yes)
       throw new UsageError('--purge deletes permanently: add --yes to confirm');
     const { admin, vault } = await inVault(values);
-    // All of them exist before the first one goes.
+    // All of them must exist before the first one is deleted.
     const found = [];
     for (const name of positionals) found.push(await admin.find(vault.id, name));
     const query = values.purge ? ({ purge: 'true' } as const) : {};

@@ -9,10 +9,10 @@ export const runOptions = {
   ...place,
   only: names('pass on only these secrets'),
   prefix: text('P', 'put P before the name of every variable'),
-  pristine: flag('pass on nothing of the current environment'),
+  pristine: flag('don’t pass on the current environment'),
   preserve: flag('keep the value of a variable that is already set'),
   strict: flag(
-    'pass on only declared names (--only, or names of the project file), and fail if one can’t be passed on or would replace a variable that is set',
+    'pass on only declared names (--only, or names of the project file), and fail if one can’t be passed on or would replace an existing variable',
   ),
   variables: text(
     'FILE',
@@ -22,10 +22,10 @@ export const runOptions = {
   mask: flag('replace values in the output even on a terminal'),
   'no-mask': flag('leave the output as it is (default on a terminal)'),
   watch: flag('restart the program when a value changes'),
-  'watch-interval': whole('SECONDS', 'how often to look for a change (default: 10)', 10, 1, 86_400),
-  offline: flag('if the service is away, use what was read last'),
-  'offline-max-age': whole('HOURS', 'how old that may be (default: 24)', 24, 1, 8_760),
-  'no-cache': flag('keep nothing for --offline'),
+  'watch-interval': whole('SECONDS', 'how often to check for changes (default: 10)', 10, 1, 86_400),
+  offline: flag('if the service is unavailable, use the values that were read last'),
+  'offline-max-age': whole('HOURS', 'the maximum age of those values (default: 24)', 24, 1, 8_760),
+  'no-cache': flag('store nothing for --offline'),
 };
 
 export type RunValues = ReturnType<typeof readOptions<typeof runOptions>>;

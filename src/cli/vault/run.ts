@@ -14,7 +14,7 @@ export const command: Command = {
   summary,
   options: runOptions,
   about:
-    'Runs COMMAND with the secrets of a vault as environment variables. Its exit code, signals and terminal are its own.\nValues are replaced in output that does not go to a terminal.',
+    'Runs COMMAND with the secrets of a vault as environment variables. Exit code, signals and terminal are passed through.\nValues are replaced in output that does not go to a terminal.',
   run: async args => {
     const end = args.includes('--') ? args.indexOf('--') : args.length;
     const [own, program] = [args.slice(0, end), args.slice(end + 1)];
@@ -26,7 +26,7 @@ export const command: Command = {
     if (values.mask && values['no-mask']) throw new UsageError('--mask and --no-mask can’t be combined');
     const settings = settingsFor(values, process.env);
     if (values.strict && values.only.length === 0 && (settings.project?.names ?? []).length === 0)
-      throw new UsageError('--strict needs the expected names: --only, or names in the project file');
+      throw new UsageError('--strict requires the expected names: --only, or names in the project file');
     endAs(await supervise(program, values, sourceOf(settings, values, process.env), process.env));
   },
 };

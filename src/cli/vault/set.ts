@@ -12,8 +12,8 @@ const summary = 'create a secret or give it a new value';
 const options = {
   ...serviceOptions,
   generate: flag('generate a random value of letters and digits; it is not printed'),
-  length: whole('N', 'how long a generated value is (default: 32)', 32, 8, 1_024),
-  'content-type': text('TYPE', 'what the value is, for example application/json'),
+  length: whole('N', 'the length of a generated value (default: 32)', 32, 8, 1_024),
+  'content-type': text('TYPE', 'the content type of the value, for example application/json'),
 };
 
 export const command: Command = {
@@ -22,11 +22,12 @@ export const command: Command = {
   options,
   completes: 'secrets',
   about:
-    'Creates a secret, or stores a new version of it. The value comes from standard input (without its last newline), from\na file (as it is), from a hidden prompt at a terminal, or is generated.',
+    'Creates a secret, or stores a new version of it. The value comes from standard input (without its last newline), from\na file (unchanged), from a hidden prompt at a terminal, or is generated.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 2);
     const [name, given] = split(positionals);
-    if (values.generate && given !== undefined) throw new UsageError('--generate takes no value');
+    if (values.generate && given !== undefined)
+      throw new UsageError('--generate can’t be combined with a value');
     const admin = adminFor(settingsFor(values, process.env));
     const value = values.generate
       ? generated(values.length)
@@ -42,7 +43,7 @@ export const command: Command = {
   },
 };
 
-/** `NAME VALUE`, or both in one as in a shell. */
+/** `NAME VALUE`, or `NAME=VALUE` as in a shell. */
 function split(positionals: readonly string[]): [name: string, given: string | undefined] {
   const [name, given] = positionals;
   if (name === undefined) throw new UsageError('the name of a secret is required');

@@ -1,4 +1,4 @@
-/** What a program gets from the vault, and when: at the start, from what was kept, or again after a change. */
+/** Supplies a program with the values of a vault: at the start, from stored values, or again after a change. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
@@ -10,27 +10,27 @@ import { type Ended, forwardSignals, type Running, startProgram } from './child.
 import { environmentFor, type Given } from './environment.ts';
 import type { RunValues } from './run-options.ts';
 
-/** Revoked or expired, restricted, or of a vault that is gone. */
+/** The key was revoked, has expired or is restricted, or its vault was deleted. */
 const refusals = new Set([401, 403, 404]);
 
 export interface ValueSource {
   first(): Promise<Given>;
   /** Null while nothing has changed. */
   next(): Promise<Given | null>;
-  /** Keeps what was read; called while the program already runs. */
+  /** Stores the values; called while the program is already running. */
   keep(): Promise<void>;
 }
 
 export function sourceOf(settings: Settings, values: RunValues, environment: Environment): ValueSource {
   let latest: Snapshot | null = null;
-  /** What came from the file is not written to it again: it would never grow old. */
+  /** Values from the file are not written to it again, because they would never become too old. */
   let fresh = true;
-  // What is kept is sealed under the credential, and one that lives for minutes opens nothing later.
+  // The stored values are sealed under the credential, and a short-lived one could not open them later.
   if (values.offline && settings.workload !== null)
-    throw new UsageError('--offline needs an access key or an API key');
+    throw new UsageError('--offline requires an access key or an API key');
   const cached = !values['no-cache'] && settings.workload === null;
   const offline = async () => (await import('./offline.ts')).offlineFor(settings, environment);
-  // With an API key that reaches several vaults, a file of references alone says what to read.
+  // With an API key and no vault, only the references in the file are read.
   const skipsVault =
     values.variables !== null &&
     settings.accessKey === null &&
@@ -39,7 +39,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   const vault = skipsVault ? null : vaultOf(settings);
   const given = (snapshot: Snapshot | null) => environmentFor(settings, values, snapshot, environment);
 
-  /** What this key may no longer read is not read from the file either, however it was taken away. */
+  /** Deletes the stored values if the key may no longer read them, for whatever reason. */
   async function forgetIfRefused(error: unknown): Promise<void> {
     if (cached && error instanceof RefusedRequest && refusals.has(error.status)) (await offline()).forget();
   }
@@ -48,7 +48,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
     await forgetIfRefused(error);
     if (!(error instanceof Away && values.offline)) throw error;
     const { at, snapshot } = (await offline()).read(values['offline-max-age']);
-    note(`${error.message}; using what was read at ${new Date(at).toISOString()}`);
+    note(`${error.message}; using the values of ${new Date(at).toISOString()}`);
     fresh = false;
     return snapshot;
   }
@@ -77,7 +77,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
 
 const longestStop = 10_000;
 
-/** Until the program ends by itself. A change stops it as a supervisor would, and starts it again. */
+/** Runs the program until it ends by itself. A change stops it with SIGTERM and starts it again. */
 export async function supervise(
   command: readonly string[],
   values: RunValues,
@@ -95,7 +95,7 @@ export async function supervise(
         environment: given.environment,
         masks: await masksFor(values, given),
       });
-      // What can't be kept is no reason to stop a program that runs.
+      // A failure to store the values must not stop a running program.
       await source.keep().catch(() => {});
       const changed: Given | Ended = values.watch
         ? await changeOrEnd(running, source, values)
@@ -119,7 +119,7 @@ async function changeOrEnd(
   for (;;) {
     const first = await Promise.race([ended, sleep(interval, null, { ref: false })]);
     if (first !== null) return first;
-    // The program keeps what it has while the service is away.
+    // The program keeps its values while the service is unavailable.
     const changed = await source.next().catch(() => null);
     if (changed !== null) return changed;
   }
@@ -131,7 +131,7 @@ async function stop({ process: child, ended }: Running): Promise<void> {
   await ended.finally(() => clearTimeout(timer));
 }
 
-/** A terminal is left alone: a program behind a pipe would lose its colours and its prompts. */
+/** A terminal is not masked by default: behind a pipe, a program would lose its colours and prompts. */
 async function masksFor(values: RunValues, { secrets }: Given) {
   const masked = (stream: NodeJS.WriteStream) => values.mask || (!values['no-mask'] && !stream.isTTY);
   const [stdout, stderr] = [masked(process.stdout), masked(process.stderr)];

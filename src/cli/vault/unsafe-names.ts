@@ -1,6 +1,6 @@
 /**
- * The judge of names for everything that hands them to another program: `run`, `export`, the action and templates. The
- * names come from a vault or a project file, and neither decides what is run.
+ * Checks the names of variables for everything that passes them to another program: `run`, `export`, the action and
+ * templates. The names come from a vault or a project file, and neither may change what is run.
  */
 import { changesWhatRuns } from '../../contract/variable-names.ts';
 import { flag } from '../../service/settings/options.ts';

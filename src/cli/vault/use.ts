@@ -1,5 +1,5 @@
 /**
- * `strongroom use`: has the service make a call with a secret, and prints what comes back. The value is not part of it.
+ * `strongroom use`: lets the service make a call with a secret, and prints the answer, without ever seeing the value.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchanged } from '../../client/exchange.ts';
@@ -17,21 +17,21 @@ import { note, printable, printJson } from '../terminal/terminal.ts';
 const options = {
   ...serviceOptions,
   ...callOptions,
-  wait: flag('wait until a person has approved the call, or refused it'),
-  'dry-run': flag('say whether the call would be allowed, and why not; nothing is sent'),
+  wait: flag('wait until a person has approved or refused the call'),
+  'dry-run': flag('check whether the call would be allowed; nothing is sent'),
 };
 
-/** As long as a rule lets a call take, and a little. */
+/** In milliseconds: the longest that a rule allows for a call, and some more. */
 const patience = 45_000;
 const pause = 3_000;
 
 export const command: Command = {
   usage: 'use SECRET URL [flags]',
-  summary: 'have the service make a call with a secret, without seeing it',
+  summary: 'call an API with a secret you never see',
   options,
   completes: 'secrets',
   about:
-    'Has the service make a call with a secret that has a use rule for it. Prints the body of the answer to standard output,\nits status and headers to standard error. The exit code is 1 if there was no answer, or one with a status from 400 up.',
+    'The service makes a call with a secret, if a use rule allows it. Prints the body of the answer to standard output, and\nits status and headers to standard error. The exit code is 1 if there was no answer, or its status is 400 or higher.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 2);
     const [secret, url] = positionals;
@@ -69,7 +69,7 @@ function senderTo({ url, vault }: Settings, key: string) {
       const answer = await once(call);
       const page = pageIn(url, answer);
       if (page === null) return answerIn<T>(url, answer);
-      // After ten minutes the same call waits on another page.
+      // After ten minutes, the same call gets another approval page.
       if (page !== told) note(`a person has to approve this call: ${printable(page)}`);
       if (!wait) throw new Refusal('make the call again once it is approved');
       told = page;
@@ -83,14 +83,14 @@ function answerIn<T>(url: string, answer: Exchanged): T {
   throw answer.status === 403 ? forbidden(url, answer) : refusalOf(url, answer);
 }
 
-/** Where a person can approve the call; null where nobody is asked, or they refused. */
+/** The page where a person can approve the call; null if no approval is pending. */
 function pageIn(url: string, answer: Exchanged): string | null {
   if (answer.status !== 403) return null;
   const { message, approval } = jsonOf(url, answer) as Waiting;
   return approval === undefined || /refused/.test(message) ? null : approval.url;
 }
 
-/** The service's own words, which never repeat what was sent. */
+/** The service's own message, which never repeats input. */
 function forbidden(url: string, answer: Exchanged): Refusal {
   return new Refusal(printable((jsonOf(url, answer) as Waiting).message));
 }
@@ -104,7 +104,7 @@ function print({ outcome, reason, status, headers, body, body_base64, stored }: 
   else if (body !== null) process.stdout.write(process.stdout.isTTY ? harmless(body) : body);
 }
 
-/** Another service's text must not command the terminal. */
+/** Another service's text must not control the terminal. */
 function harmless(body: string): string {
   return body
     .split(/(\r?\n|\t)/)

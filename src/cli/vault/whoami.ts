@@ -1,4 +1,4 @@
-/** `strongroom whoami`: which service, which key, whose it is, and what it opens. */
+/** `strongroom whoami`: prints the service and the key in use, its owner, and what it gives access to. */
 import { readOptions } from '../../service/settings/options.ts';
 import { kindOf } from '../connection/profiles.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
@@ -9,18 +9,17 @@ import { printJson, table } from '../terminal/terminal.ts';
 import { look } from './login.ts';
 
 const usage = 'whoami [flags]';
-const summary = 'print which service and key are used, and check them';
+const summary = 'print and check the service and the key in use';
 
 export const command: Command = {
   usage,
   summary,
   options: serviceOptions,
-  about:
-    'Prints which service and key are used, whose it is and until when. Fails if the key is not accepted.',
+  about: 'Prints the service and the key in use, its owner and its expiry. Fails if the key is not accepted.',
   run: async args => {
     const values = readOptions(serviceOptions, args, process.env);
     const settings = settingsFor(values, process.env);
-    // Says which key is missing where there is none.
+    // Fails with a message about the missing key if there is none.
     vaultOf(settings);
     const { url, profile, source, accessKey, apiKey, workload } = settings;
     const key = accessKey ?? apiKey ?? (await logIn(url, workload!, settings.vault));

@@ -1,6 +1,6 @@
 /**
- * Lists of secrets in YAML: mappings, and scalars of every style. Scalars stay text, so that `no`, `0123` and `1e3` are
- * what was written. Anything else (sequences, anchors, tags, flow collections) is refused by line.
+ * Parses secrets in YAML: mappings, and scalars of every style. Scalars stay text, so that `no`, `0123` and `1e3` are
+ * unchanged. Anything else (sequences, anchors, tags, flow collections) is refused with its line.
  */
 import type { ParsedNode } from 'yaml';
 import { Refusal } from '../../service/settings/report.ts';
@@ -9,18 +9,18 @@ export interface Mapping {
   readonly [name: string]: string | Mapping;
 }
 
-/** Lists of secrets have a level or two. */
+/** Files with secrets usually have one or two levels. */
 const deepest = 100;
 const largestFile = 16 * 2 ** 20;
 
-/** The library is loaded here alone, because loading it takes longer than most commands. */
+/** The library is loaded only here, because loading it takes longer than most commands. */
 export async function parseYaml(source: string): Promise<Mapping> {
   if (source.length > largestFile) throw new Refusal('the file is larger than 16 MiB');
   const { LineCounter, isMap, isScalar, parseDocument } = await import('yaml');
   const lineCounter = new LineCounter();
   const { contents, errors } = parseDocument(source, {
     schema: 'failsafe',
-    // Found by `mappingOf`: the library compares each name with every other one.
+    // Checked by `mappingOf`, because the library compares each name with every other one.
     uniqueKeys: false,
     prettyErrors: false,
     lineCounter,
@@ -47,12 +47,12 @@ export async function parseYaml(source: string): Promise<Mapping> {
 
   function refuse(offset: number): never {
     throw new Refusal(
-      `line ${lineCounter.linePos(offset).line} of the YAML is not a name and a text, or uses what this command does not read`,
+      `line ${lineCounter.linePos(offset).line} of the YAML is not a name with a text, or uses a feature that is not supported`,
     );
   }
 }
 
-/** An anchor could be repeated elsewhere, and a tag says that the text is not meant as text. */
+/** An anchor could be repeated elsewhere, and a tag means that the value is not plain text. */
 function isMarked({ anchor, tag }: ParsedNode): boolean {
   return anchor !== undefined || tag !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Workload identities, their secret IDs, and the login that gives a machine its access key. */
+/** Workload identities, their secret ids, and the login that gives a machine its access key. */
 import { searchQuery } from '../../contract/common.ts';
 import * as identities from '../../contract/identities.ts';
 import type { Domain } from '../../domain/domain.ts';
@@ -25,7 +25,7 @@ export function identityRoutes({ identities: service, secretIds, looksAlike }: D
     }),
     ...collectionRoutes({
       name: 'secret-ids',
-      one: 'a secret ID of an identity',
+      one: 'a secret id of an identity',
       schemas: {
         item: identities.secretId,
         created: identities.createdSecretId,
