@@ -1,5 +1,5 @@
 /**
- * All of it in one run, an earlier commit beside this one where there is anything to compare:
+ * Runs all benchmarks, with an earlier commit for comparison where possible:
  *
  *   npm run bench -- [COMMIT] [--short]
  */

@@ -1,10 +1,10 @@
-/** One connection's answers, put together from what arrives; long ones come in parts. */
+/** Assembles the answers of one connection from the chunks that arrive; long answers come in parts. */
 export class Answers {
   #parts: Buffer[] = [];
   #have = 0;
   #need = 0;
 
-  /** The status, once an answer is whole. */
+  /** The status, once an answer is complete. */
   add(chunk: Buffer): string | null {
     this.#parts.push(chunk);
     this.#have += chunk.length;
@@ -17,7 +17,7 @@ export class Answers {
   }
 }
 
-/** The length of the answer that begins here, or 0 while its head is not whole. */
+/** The length of the answer that begins here, or 0 while its head is incomplete. */
 function lengthOf(bytes: Buffer): number {
   const head = bytes.indexOf('\r\n\r\n');
   if (head < 0) return 0;

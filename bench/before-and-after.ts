@@ -1,8 +1,8 @@
 /**
- * Whether a change made the vault read slower: the service of an earlier commit beside this one's, taking turns of a
- * second each in one run. `npm run bench:before-and-after -- COMMIT` prints the ratio after/before for a few reads.
- * Both are filled through the API, so any commit will do. The last row is this commit alone: an access key, and one that its
- * holder restricted.
+ * Shows whether a change made the vault read slower: compares the service of an earlier commit with this one, in turns
+ * of a second each. `npm run bench:before-and-after -- COMMIT` prints the ratio after/before for a few reads. Both are
+ * filled through the API, so any commit works. The last row only concerns this commit: an access key, compared with one
+ * that its holder restricted.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ async function ratioOf(
     [after, []],
   ]);
   for (let turn = 0; turn < turns; turn++) {
-    // Whoever comes first in a pair changes: a disk that was just busy is slower for the next.
+    // The order in a pair alternates, because a disk that was just busy is slower for the next.
     for (const side of turn % 2 === 0 ? [before, after] : [after, before])
       rates.get(side)!.push((await plan(side, 1)).perSecond);
   }

@@ -1,4 +1,4 @@
-/** What the benchmarks share: processes on cores of their own, a service with data in it, and a table at the end. */
+/** Shared parts of the benchmarks: processes on separate cores, a service with data, and a table of results. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 process.setMaxListeners(0);
 const canPin = existsSync('/usr/bin/taskset') && cpus().length > 1;
 
-/** The server has the first core, the load the second; or all share all of them. */
+/** The server has the first core and the load the second, or all share all cores. */
 function start(
   core: 0 | 1 | 'any',
   args: readonly string[],
@@ -27,23 +27,23 @@ function start(
       ? ['taskset', '-c', String(core), process.execPath, ...args]
       : [process.execPath, ...args];
   const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', stderr] });
-  process.once('exit', () => child.kill('SIGKILL')); // Whatever went wrong here, nothing is left running.
+  process.once('exit', () => child.kill('SIGKILL')); // Leaves nothing running, whatever goes wrong here.
   return child;
 }
 
-/** Too long for a command line. */
+/** Written to a file, because it is too long for a command line. */
 function inFile(value: unknown): string {
   const file = join(mkdtempSync(join(tmpdir(), 'strongroom-bench-')), 'input.json');
   writeFileSync(file, JSON.stringify(value));
   return file;
 }
 
-/** The stream stays open: a server may have more to say. */
+/** Leaves the stream open, because a server may print more. */
 async function firstLine({ stdout }: ChildProcess): Promise<string> {
   let text = '';
   while (!text.includes('\n')) {
     const [chunk] = await Promise.race([once(stdout!, 'data'), once(stdout!, 'end')]);
-    if (chunk === undefined) throw new Error('the process ended without a word');
+    if (chunk === undefined) throw new Error('the process ended without output');
     text += String(chunk);
   }
   stdout!.resume();
@@ -61,13 +61,13 @@ export interface Target {
   readonly port: number;
   /** Resident memory, in MB. */
   memory(): number;
-  /** The most that it ever was, or was since that was last forgotten. */
+  /** The peak, since the start or the last reset. */
   peakMemory(): number;
   forgetPeak(): void;
   readonly hasEnded: boolean;
-  /** What all its threads worked so far, in milliseconds. */
+  /** The processor time of all its threads so far, in milliseconds. */
   processorTime(): number;
-  /** What the thread that answers vault reads worked of that. */
+  /** The part of the thread that answers vault reads. */
   readingTime(): number;
   stop(): Promise<void>;
 }
@@ -108,12 +108,12 @@ export async function startCeiling(sample: Response): Promise<Target> {
   return target(child, Number(await firstLine(child)));
 }
 
-/** A process of the benchmark itself, on the load's core, whose first line is the port that it listens on. */
+/** A process of the benchmark, on the load's core, that prints its port as the first line. */
 export function startBeside(file: string, ...args: readonly string[]): Promise<Target> {
   return startOn(1, file, args);
 }
 
-/** The same where the service would be: what is compared with it. */
+/** The same on the service's core, for comparison with the service. */
 export function startInstead(file: string, ...args: readonly string[]): Promise<Target> {
   return startOn(0, file, args);
 }
@@ -123,7 +123,7 @@ async function startOn(core: 0 | 1, file: string, args: readonly string[]): Prom
   return target(child, Number(await firstLine(child)));
 }
 
-/** Of this checkout, or of another. Where it shares the cores it is overloaded, and would report every refusal. */
+/** Starts the service of this checkout or another. On shared cores it is overloaded, and would report every refusal. */
 export async function startServer(
   place: readonly string[],
   command = here('../bin/strongroom.js'),
@@ -149,11 +149,11 @@ export interface Filled {
 
 export interface FillPlan {
   readonly databaseUrl?: string;
-  /** How many secrets each vault gets. */
+  /** The number of secrets in each vault. */
   readonly vaults: readonly number[];
 }
 
-/** Fills a place through the domain, as the API would. */
+/** Fills a database through the domain, as the API would. */
 export async function fill({ databaseUrl, vaults }: FillPlan): Promise<Filled> {
   const data = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
   const place = ['--data', data, ...(databaseUrl === undefined ? [] : ['--database-url', databaseUrl])];
@@ -172,11 +172,11 @@ export async function fill({ databaseUrl, vaults }: FillPlan): Promise<Filled> {
   }
   await handOnEvents(strongroom);
   await strongroom.close();
-  execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
+  execFileSync('sync'); // Pending writes must not disturb the measurement.
   return { place, vaults: made, remove: () => rmSync(data, { recursive: true, force: true }) };
 }
 
-/** A service that made all this would have handed on its events long ago. */
+/** In a real service, these events would have been delivered long ago. */
 async function handOnEvents({ store, domain, now, newId }: Strongroom): Promise<void> {
   const targets = domain.webhookTargets(error => {
     throw error;

@@ -1,4 +1,4 @@
-/** The ceiling: plain node:http sending the same bytes, headers included, and doing nothing else. */
+/** The upper bound: plain node:http that sends the same bytes, including headers, and does nothing else. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

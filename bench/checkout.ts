@@ -1,4 +1,4 @@
-/** Another commit of this repository beside this one, with our installed packages, for as long as it is needed. */
+/** A temporary checkout of another commit, with the installed packages of this one. */
 import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export function checkOut(commit: string, folder: string): { readonly path: strin
   };
 }
 
-/** An organization without a limit, made by that checkout's own command. Gives its owner's API key. */
+/** Creates an organization without a limit with that checkout's own command. Returns its owner's API key. */
 export function setUp(command: string, place: readonly string[], organization = 'Bench'): string {
   const args = [command, 'setup', ...place, '--organization', organization, '--plan', 'enterprise', '--json'];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })).api_key;

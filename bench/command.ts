@@ -1,6 +1,6 @@
 /**
- * How long `strongroom run -- true` takes to start its program, beside an empty Node process, in turns on the same machine.
- * Prints medians, their ratio and their difference: the difference should be under 150 ms on an idle machine.
+ * Measures how long `strongroom run -- true` takes to start its program, compared with an empty Node process, in turns.
+ * Prints medians, their ratio and their difference, which should be under 150 ms on an idle machine.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

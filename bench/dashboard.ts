@@ -1,6 +1,6 @@
 /**
- * How soon each page of the dashboard can be used, with 10,000 secrets in a vault and a million entries in the
- * request log. Fails where a page takes longer than 1.5 s. `node bench/dashboard.ts [secrets] [entries]`
+ * Measures how soon each page of the dashboard is usable, with 10,000 secrets in a vault and a million entries in the
+ * request log. Fails if a page takes longer than 1.5 s. `node bench/dashboard.ts [secrets] [entries]`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ interface Seeded {
   readonly secretId: string;
 }
 
-/** Through the domain and the ledger, with a clock of our own, so that the log spreads over thirty days. */
+/** Filled through the domain and the ledger, with a simulated clock, so that the log spans thirty days. */
 async function seed(place: readonly string[]): Promise<Seeded> {
   const start = Date.now();
   let time = start - 30 * day;
@@ -85,13 +85,13 @@ async function write(
   await Promise.all(all);
 }
 
-/** The page shows what it is for, and nothing of it is still loading. */
+/** The page shows its content, and nothing is still loading. */
 const usable = `document.querySelector('main h1') !== null
   && document.querySelector('main :is(tbody tr, dl, form, section)') !== null
   && !document.body.textContent.includes('Loading…')
   && performance.now()`;
 
-/** From the start of the visit; asked at each frame, for a locator asks in steps of up to half a second. */
+/** From the start of the visit. Checked at each frame, because a locator checks at intervals of up to half a second. */
 async function measure(page: Page, path: string): Promise<number> {
   await page.goto(path, { waitUntil: 'commit' });
   const found = await page.waitForFunction<number>(usable);
@@ -104,12 +104,12 @@ const { invitation, vaultId, secretId } = await seed(['--data', data]);
 process.stdout.write(
   `seeded ${secrets} secrets and ${entries} entries in ${Math.round((Date.now() - began) / 1000)} s\n`,
 );
-// The browser first: where the pages are not built yet, launching it builds them, and the service reads them once.
+// The browser comes first, because launching it builds missing pages, which the service reads once.
 const browser = await launch();
 const service = await serve(readConfig(serveOptions, ['--data', data, '--port', '0'], {}), {
   report: () => undefined,
 });
-// Only for the question asked at each frame; the tests walk under the policy.
+// Only for the check at each frame; the tests run with the policy.
 const { page } = await open(browser, service.url, { bypassCSP: true });
 await page.goto(`/invite#${invitation}`);
 await page.getByLabel('Choose a password').fill(password);

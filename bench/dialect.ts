@@ -1,7 +1,7 @@
 /**
- * What a read in Vault's dialect costs, as a ratio of the same read at the vault endpoint in the same run: one secret
- * by its name, all secrets of a vault as one map, and its names. Rates are reads in a second of the service's processor
- * time, which other programs on the machine hardly change. Fails where one reaches less than nine tenths. `--short`
+ * Measures the cost of a read in Vault's dialect, as a ratio to the same read at the vault endpoint in the same run:
+ * one secret by name, all secrets of a vault as one map, and its names. Rates are reads per second of the service's
+ * processor time, which other programs on the machine hardly affect. Fails if a ratio is below nine tenths. `--short`
  * takes a third of the time.
  */
 import { type Filled, fill, load, startServer, type Target, table } from './bench.ts';
@@ -18,7 +18,7 @@ function requestFor(path: string, header: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${header}\r\nAccept: application/json\r\n\r\n`;
 }
 
-/** What is compared: the same, asked in both ways. */
+/** The compared requests: the same read in both ways. */
 function pairsOf(vault: Vault): [what: string, native: string, dialect: string][] {
   const bearer = `Authorization: Bearer ${vault.token}`;
   const own = `X-Vault-Token: ${vault.token}`;
@@ -31,7 +31,7 @@ function pairsOf(vault: Vault): [what: string, native: string, dialect: string][
   ];
 }
 
-/** In a second of processor time. */
+/** Per second of processor time. */
 async function rateOf(server: Target, plan: LoadPlan): Promise<number> {
   const before = server.processorTime();
   const { statuses } = await load(plan);
@@ -41,7 +41,7 @@ async function rateOf(server: Target, plan: LoadPlan): Promise<number> {
   return (1000 * answered) / (server.processorTime() - before);
 }
 
-/** They take turns, a second each, and begin in turn: a machine changes its speed within seconds. */
+/** They take turns of a second, in alternating order, because a machine changes its speed within seconds. */
 async function compare(server: Target, requests: readonly string[]): Promise<number[]> {
   const { port } = server;
   const plans = requests.map(request => ({ port, connections, seconds: 1, requests: [request] }));
@@ -54,7 +54,7 @@ async function compare(server: Target, requests: readonly string[]): Promise<num
   return rates.map(undisturbed);
 }
 
-/** The mean of the best third: other programs make a turn worse, and never better. */
+/** The mean of the best third, because other programs only make a turn worse, never better. */
 function undisturbed(rates: readonly number[]): number {
   const best = rates.toSorted((a, b) => b - a).slice(0, Math.ceil(rates.length / 3));
   return best.reduce((sum, rate) => sum + rate, 0) / best.length;

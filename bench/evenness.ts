@@ -1,6 +1,6 @@
 /**
- * How even the answers come at full load, for one vault and for a thousand: the 99th percentile over the median, which
- * filing must not spoil. `npm run bench:evenness` prints both; under 10 is wanted.
+ * Measures the spread of answer times at full load, for one vault and for a thousand: the ratio of the 99th percentile
+ * to the median, which filing must not increase. `npm run bench:evenness` prints both; they should be under 10.
  */
 import { type Filled, fill, load, readRequest, startServer, table } from './bench.ts';
 

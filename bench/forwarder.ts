@@ -1,8 +1,8 @@
 /**
- * What any program in between costs: takes a request, makes one of its own to the port that is given, and hands the
- * answer on. With a file as second argument it also does what one must that records calls: a line is on disk before a
- * call leaves, and another before its answer does. Those of one turn of the event loop share a sync. It judges nothing,
- * and gives way to others as the plane of uses does.
+ * The baseline for any program in between: it takes a request, sends its own to the given port, and passes on the
+ * answer. With a file as the second argument, it also records calls durably: a line is on disk before a call is sent,
+ * and another before its answer is. Lines of one turn of the event loop share a sync. It checks nothing, and runs at
+ * the low priority of the plane of uses.
  */
 import { fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
@@ -12,7 +12,7 @@ import { giveWay } from '../src/threads/priority.ts';
 const port = Number(process.argv[2]);
 const record = process.argv[3] === undefined ? passOn : recordIn(openSync(process.argv[3], 'a'));
 const agent = new Agent({ keepAlive: true });
-/** About what an entry of the request log has. */
+/** About the size of an entry of the request log. */
 const line = `${'x'.repeat(299)}\n`;
 
 function passOn(then: () => void): void {

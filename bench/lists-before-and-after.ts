@@ -1,6 +1,7 @@
 /**
- * What lists, searches and first reads cost beside an earlier commit's, in one run: both services are filled alike through
- * the API and asked in turns. Prints the processor time of a request before and after, and how many times less it is.
+ * Compares the cost of lists, searches and first reads with an earlier commit, in one run: both services are filled
+ * with the same data through the API and queried in turns. Prints the processor time per request before and after, and
+ * their ratio.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -11,12 +12,12 @@ import { checkOut, commandIn, here, setUp } from './checkout.ts';
 
 const vaultCount = Number(process.env.VAULTS ?? 400);
 const perVault = 50;
-/** The first so many vaults warm a service up; each of the others is read for the first time once. */
+/** The first vaults warm a service up; each of the others is read only once, for the first time. */
 const warmUp = 100;
 const turns = 12;
 const perTurn = 150;
 const connections = 32;
-/** After an answer was made, it is stored when nobody waits. */
+/** A new answer is cached when no request is waiting. */
 const untilStored = 4_000;
 
 interface Vault {
@@ -101,7 +102,7 @@ class Side {
     });
   }
 
-  /** Processor time of each of some requests, in microseconds. */
+  /** The processor time per request, in microseconds. */
   async cost(requests: readonly (() => Promise<unknown>)[]): Promise<number> {
     const before = this.#server.processorTime();
     await Promise.all(requests.map(send => send()));
@@ -111,7 +112,7 @@ class Side {
 
 type Turn = (side: Side, turn: number) => (() => Promise<unknown>)[];
 
-/** Of the medians; who comes first in a pair changes. */
+/** The ratio of the medians; the order in a pair alternates. */
 async function ratioOf(name: string, sides: readonly [Side, Side], rounds: number, turn: Turn) {
   const costs = new Map<Side, number[]>(sides.map(side => [side, []]));
   for (let round = 0; round < rounds; round++)
@@ -137,7 +138,7 @@ const pages: readonly [string, (side: Side) => string][] = [
   ['a search that finds nothing', () => '/v1/secrets?q=nothing'],
   ['page 500 of 20', () => '/v1/secrets?page=500'],
 ];
-/** As many vaults in each turn as there are connections. */
+/** Each turn has as many vaults as connections. */
 const rounds = Math.floor((vaultCount - warmUp) / connections);
 const firstReads: Turn = (side, turn) =>
   side.vaults

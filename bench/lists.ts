@@ -1,9 +1,9 @@
 /**
- * What a page of a list costs among 100,000 secrets in 1,000 vaults, over what it costs among 1,000 in 10. Both are
- * asked in turns in one run, through the domain, so the ratios hold on any machine. More than 3 is a failure.
+ * Compares the cost of a page of a list among 100,000 secrets in 1,000 vaults with that among 1,000 in 10. Both are
+ * measured in turns in one run, through the domain, so that the ratios hold on any machine. More than 3 is a failure.
  *
  *   npm run bench:lists [-- sqlite|postgres]
- *   npm run bench:lists -- COMMIT    lists and first reads of that commit beside this one's: `lists-before-and-after.ts`
+ *   npm run bench:lists -- COMMIT    compares lists and first reads with that commit: `lists-before-and-after.ts`
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ const asks: Record<string, Ask> = {
   'audit log, first page': ({ strongroom, caller }) => strongroom.domain.logs.audits(caller, page),
 };
 
-/** In proportion to what they pass over, and shown so that nobody is surprised. */
+/** Their cost grows with the number of skipped entries; shown for information. */
 const linear: Record<string, Ask> = {
   'search within names': ({ strongroom, caller }) =>
     strongroom.domain.secrets.list(caller, { ...page, q: 'nothing like it' }),
@@ -84,7 +84,7 @@ async function measure(engine: 'sqlite' | 'postgres'): Promise<void> {
   await large.close();
 }
 
-/** Of the medians; the two take turns, so that whatever else the machine does hits both. */
+/** The ratio of the medians; both take turns, so that other load on the machine affects both. */
 async function ratioOf(ask: Ask, small: Filled, large: Filled, times: number): Promise<number> {
   const taken: [number[], number[]] = [[], []];
   for (let round = 0; round < times + 10; round++) {
@@ -135,7 +135,7 @@ async function fillVault({ domain }: Strongroom, caller: Caller, number: number)
   return id;
 }
 
-/** Without statistics the first plans after a load like this one are bad ones. */
+/** Without statistics, the first query plans after a bulk load are bad. */
 async function analyse(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();

@@ -1,10 +1,10 @@
 /**
- * A load generator that costs little: keep-alive connections over raw sockets, each sending its next request as
- * soon as the last answer is whole. Runs as a process of its own, on a core of its own; prints one JSON line.
+ * A lightweight load generator: keep-alive connections over raw sockets, each sending its next request as soon as the
+ * last answer is complete. Runs as a separate process on its own core; prints one JSON line.
  *
  *   node bench/load.ts PLAN.json
  *
- * With `rate` it sends so many requests a second in all, for latencies below the highest load.
+ * With `rate`, it sends this many requests per second in total, for latencies below the maximum load.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -14,10 +14,10 @@ export interface LoadPlan {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Whole requests; each connection goes through them in turn, from a place of its own. */
+  /** Complete requests; each connection cycles through them, from a different starting point. */
   readonly requests: readonly string[];
   readonly rate?: number;
-  /** Each request is sent once, by whichever connection is free, and the run ends with the last one. */
+  /** Sends each request once, on any free connection; the run ends with the last one. */
   readonly once?: boolean;
 }
 

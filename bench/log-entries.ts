@@ -1,4 +1,4 @@
-/** A long request log, written straight into the tables: through the ledger ten million entries would take an hour. */
+/** A long request log, written directly into the tables: through the ledger, ten million entries would take an hour. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -29,7 +29,7 @@ export const entryOf = ({ organization, vault }: Owner): RequestEntry => ({
   request_id: null,
 });
 
-/** The log's tables as they are, with so many entries in them, in blocks as a busy service writes them. */
+/** Fills the log's tables with this many entries, in blocks as a busy service writes them. */
 export function fillLog(data: string, entries: number): void {
   const db = new DatabaseSync(join(data, 'strongroom.db'), { timeout: 5_000 });
   const owner = db
@@ -51,5 +51,5 @@ export function fillLog(data: string, entries: number): void {
   `).run(owner.organization, owner.vault);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();
-  execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
+  execFileSync('sync'); // Pending writes must not disturb the measurement.
 }

@@ -1,6 +1,7 @@
 /**
- * How long refused logins take, by how far each comes, in turns against one service; and what a good one takes. Prints
- * medians, and each as a ratio of the refusals' own median: the nearer to 1, the less the time tells.
+ * Measures how long refused logins take, by how far each gets, in turns against one service, and how long a successful
+ * one takes. Prints medians, and each as a ratio to the median of all refusals: the closer to 1, the less the time
+ * reveals.
  */
 import { performance } from 'node:perf_hooks';
 import { type Service, startService } from '../test/harness.ts';
@@ -44,7 +45,7 @@ const kinds: Readonly<Record<string, () => Promise<readonly [id: string, jwt: st
   good: async () => [known, await issuer.sign(claims())],
 };
 
-/** Whoever comes first after a pause takes longer. */
+/** The first login after a pause takes longer. */
 function shuffled<T>(all: readonly T[]): T[] {
   return all
     .map(one => [Math.random(), one] as const)
@@ -54,7 +55,7 @@ function shuffled<T>(all: readonly T[]): T[] {
 
 const taken = new Map(Object.keys(kinds).map(name => [name, [] as number[]]));
 for (let round = 0; round < rounds; round += 1) {
-  service.clock.pass(61_000); // A limit would answer instead.
+  service.clock.pass(61_000); // Otherwise, a rate limit would answer.
   for (const [name, make] of shuffled(Object.entries(kinds))) {
     const [identity_id, jwt] = await make();
     const started = performance.now();

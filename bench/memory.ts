@@ -1,10 +1,10 @@
 /**
- * Where the memory of a service settles that is asked steadily: reads of many vaults and changes of their secrets at a
- * fixed rate, and its resident memory minute by minute.
+ * Measures the memory of a service under a constant load: reads of many vaults and changes of their secrets at a fixed
+ * rate, and the resident memory for each minute.
  *
  *   npm run bench:memory -- [MINUTES] [sqlite|postgres]
  *
- * Ends with 1 where the last third of the time still added more than a MiB a minute.
+ * Exits with 1 if memory still grew by more than a MiB per minute in the last third of the time.
  */
 import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
 import { fill, load, readRequest, row, startServer, table } from './bench.ts';
@@ -30,7 +30,7 @@ function changeRequest(token: string, id: string): string {
   return `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** In MiB a minute, by the line that fits the figures best. */
+/** In MiB per minute, by linear regression. */
 function added(memory: readonly number[]): number {
   const middle = (memory.length - 1) / 2;
   const mean = memory.reduce((sum, one) => sum + one, 0) / memory.length;

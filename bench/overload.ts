@@ -1,12 +1,12 @@
 /**
- * What is left of vault reads while something else presses: a constant reading load, at half of what is reached alone,
- * is held beside each kind of pressure in turn, with `/livez` asked every 20 ms on a connection of its own. Service and
- * load share the cores as they come. Says how much of the reads is kept against the calm just before, and marks what is
- * beyond the limits.
+ * Measures how vault reads hold up under pressure: a constant reading load, at half of the maximum rate, runs during
+ * each kind of pressure in turn, with `/livez` requested every 20 ms on a separate connection. Service and load share
+ * all cores. Prints the share of the reads that is kept, compared with the calm just before, and marks results beyond
+ * the limits.
  *
  *   npm run bench:overload -- [--short] [--only KIND] [--of COMMIT] [--write]
  *
- * The silent connections need `ulimit -n 10000` or more. `--write` puts the table into docs/performance.md.
+ * The silent connections require `ulimit -n 10000` or more. `--write` puts the table into docs/performance.md.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
 });
 const size = options.short ? { vaults: 200, logEntries: 500_000 } : { vaults: 1_000, logEntries: 10_000_000 };
 const span = options.short ? { atLeast: 1_000, atMost: 6_000 } : { atLeast: 1_000, atMost: 15_000 };
-/** For what ends by itself. */
+/** For pressure that ends by itself. */
 const longest = options.short ? 12_000 : 120_000;
 const calmFor = options.short ? 3_000 : 5_000;
 const warmUp = 4_000;
@@ -43,14 +43,14 @@ const watchRecoveryFor = 15_000;
 interface Measured {
   readonly kept: number;
   readonly livez: { readonly p99: number; readonly max: number };
-  /** In MB; null where the service did not survive. */
+  /** In MB; null if the service did not survive. */
   readonly memory: number | null;
-  /** In seconds; null where it was not seen. */
+  /** In seconds; null if it was not observed. */
   readonly recovery: number | null;
   readonly pressed: Pressed;
 }
 
-/** What is reached alone, once the runtime has compiled what is called all the time. */
+/** The maximum rate without pressure, once the runtime has compiled the hot code. */
 async function reachedAlone(port: number, data: Data): Promise<number> {
   const readers = watch({ port, connections, request: readRequest(data.read), rate: null, patience: null });
   const began = clock();
@@ -87,7 +87,7 @@ async function measure(kind: string, server: Target, data: Data): Promise<Measur
   return { kept, livez: delaysBetween(probes, from, to), memory, recovery, pressed };
 }
 
-/** Seconds until half a second of reads is as good as before. */
+/** The seconds until reads are as fast as before for half a second. */
 async function recovered(
   { progress }: Watch,
   end: number,

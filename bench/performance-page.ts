@@ -1,4 +1,4 @@
-/** docs/performance.md, of which each benchmark writes its own sections and leaves the others'. */
+/** Writes docs/performance.md, in which each benchmark replaces its own sections and keeps the others. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL('../docs/performance.md', import.meta.url);
@@ -15,7 +15,7 @@ function splitAt(title: string): { before: string; section: string; after: strin
   return { before: page.slice(0, start), section: page.slice(start, end), after: page.slice(end) };
 }
 
-/** The page anew, but for the sections that others measure. */
+/** Replaces the page, except for the sections of other benchmarks. */
 export function writePage(text: string): void {
   const sections = readFileSync(file, 'utf8')
     .split(/^(?=## )/m)

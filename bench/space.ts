@@ -1,8 +1,9 @@
 /**
- * What it costs a commit that an embedded database can give space back (`auto_vacuum = INCREMENTAL`, src/store/sqlite/space.ts):
- * two databases, with and without it, taking turns in one run. A commit is a group of requests, as the ledger stores it,
- * or an audit entry. `npm run bench:space [-- ROUNDS]` prints medians of the turns, of the processor time and of the time that passed,
- * and the median of the turns' ratios. Data lies in TMPDIR: what a sync costs there is part of the time that passed.
+ * Measures the cost per commit of an embedded database that can release space (`auto_vacuum = INCREMENTAL`,
+ * src/store/sqlite/space.ts): two databases, with and without it, take turns in one run. A commit is a group of
+ * requests, as the ledger stores it, or an audit entry. `npm run bench:space [-- ROUNDS]` prints medians of the turns,
+ * for processor time and elapsed time, and the median of the turns' ratios. The data is in TMPDIR; elapsed time
+ * includes its syncs.
  */
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +44,7 @@ const kinds: Record<string, (ledger: Ledger) => Promise<unknown>> = {
   'an audit entry': ledger => ledger.commit([audit]),
 };
 
-/** Of one commit, in microseconds. */
+/** The cost of one commit, in microseconds. */
 interface Cost {
   readonly work: number;
   readonly time: number;
@@ -76,7 +77,7 @@ const rows: (string | number)[][] = [];
 for (const [name, commit] of Object.entries(kinds)) {
   const costs: { readonly without: Cost; readonly with: Cost }[] = [];
   for (let round = -warmUps; round < rounds; round++) {
-    // Whoever comes first in a pair changes: a disk that was just busy is slower for the next.
+    // The order in a pair alternates, because a disk that was just busy is slower for the next.
     const first = await turn((round % 2 === 0 ? without : withIt).ledger, commit);
     const second = await turn((round % 2 === 0 ? withIt : without).ledger, commit);
     if (round < 0) continue;

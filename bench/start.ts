@@ -1,6 +1,6 @@
 /**
- * How long a service takes to be ready on an empty folder, and what it weighs while nobody asks: an earlier commit's
- * beside this one's, taking turns. `npm run bench:start -- COMMIT` prints medians and their ratios.
+ * Measures how long a service takes to be ready on an empty folder, and its idle memory, in turns with an earlier
+ * commit. `npm run bench:start -- COMMIT` prints medians and their ratios.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ const starts: Record<'before' | 'after', Start[]> = { before: [], after: [] };
 for (let turn = -1; turn < turns; turn++) {
   const before = await started(earlier.path, `before ${turn}`);
   const after = await started(here, `after ${turn}`);
-  if (turn < 0) continue; // What the runtime compiles is kept from then on.
+  if (turn < 0) continue; // The first turns fill the compile cache.
   starts.before.push(before);
   starts.after.push(after);
 }

@@ -1,8 +1,8 @@
 /**
- * What a tool call costs beside the same vault read over HTTP, in one run: a vault of 50 secrets, values
- * included, read in turns over the vault endpoint and in each form of the tool endpoint. Prints two ratios: of
- * the time per request, and of the processor time of the service's main thread, which a busy machine disturbs less. A tool
- * call should cost no more than twice the read. Uses `wrk` where it is installed.
+ * Compares the cost of a tool call with the same vault read over HTTP, in one run: a vault of 50 secrets with values is
+ * read in turns over the vault endpoint and in each form of the tool endpoint. Prints two ratios: of the time per
+ * request, and of the processor time of the service's main thread, which a busy machine disturbs less. A tool call
+ * should cost at most twice the read. Uses `wrk` if it is installed.
  */
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ interface Place {
   readonly session: string;
 }
 
-/** The service has a process of its own, so that it does not share a thread with its load. */
+/** The service runs in a separate process, so that it does not share a thread with the load. */
 async function serveChild(): Promise<void> {
   const service = await startService({});
   const vaultId = (await service.call('POST', '/v1/vaults', { name: 'bench' })).body.id;

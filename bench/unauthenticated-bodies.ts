@@ -1,7 +1,7 @@
 /**
- * What strangers take from those who read: vault reads alone, and beside ten connections that post to /auth/password as
- * much as they can, as a ratio; and how much memory four hundred held bodies of 1 MiB cost. Exits with 1 where it is too
- * much.
+ * Measures the effect of unauthenticated clients on readers: the ratio of vault reads with and without ten connections
+ * that post to /auth/password as fast as they can, and the memory of four hundred held bodies of 1 MiB. Exits with 1 if
+ * a limit is exceeded.
  *
  *   node bench/unauthenticated-bodies.ts
  */
@@ -39,7 +39,7 @@ try {
   filled.remove();
 }
 
-/** Each connection sends a body again as soon as it is answered, and connects again where it was cut off. */
+/** Each connection sends a body again as soon as it is answered, and reconnects if it was cut off. */
 function floodOf({ port }: Target): { stop(): void } {
   const body = `{"email":"${'x'.repeat(mebibyte - 20)}"}`;
   const sockets = new Set<Socket>();
@@ -64,7 +64,7 @@ function floodOf({ port }: Target): { stop(): void } {
   };
 }
 
-/** All but the last byte of each is sent, wherever somebody takes it. */
+/** Sends all but the last byte of each body, as far as the service reads it. */
 async function heldMemory(target: Target): Promise<number> {
   const before = target.memory();
   const bodies = Buffer.alloc(mebibyte - 1, 'x');

@@ -1,4 +1,6 @@
-/** A service that is called with a secret: a small JSON answer, at once or after so many milliseconds. Prints its port. */
+/**
+ * A service that is called with a secret: answers with a small JSON, after a delay in milliseconds. Prints its port.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,11 +1,11 @@
 /**
- * What it costs to have a call made with a secret, beside the same call made directly, by a bare program in between, and
- * by one that records calls as durably as the service does and nothing else, in turns of one run: sixteen at a time, to
- * an upstream that answers after twenty milliseconds and to one that answers at once. Then what is left of the rate of
- * vault reads while such calls are made, to an upstream of twenty milliseconds and to one that takes as long as a public
- * API does; and while the program that only records makes them instead, at the priority that the service gives calls.
- * The whole service has one core. Latencies of a busy machine say little; processor time says more. Fails where a call
- * takes two milliseconds longer than the direct one, or reads keep less than nine tenths beside calls to a public API.
+ * Measures the cost of a call with a secret, compared with the same call made directly, through a bare program in
+ * between, and through one that only records calls as durably as the service, in turns of one run: sixteen at a time,
+ * to an upstream that answers after twenty milliseconds and to one that answers immediately. Then measures the rate of
+ * vault reads during such calls, to an upstream of twenty milliseconds and to one as slow as a public API; and while
+ * the recording program makes them instead, at the priority that the service gives calls. The whole service has one
+ * core. Latencies on a busy machine say little; processor time says more. Fails if a call takes two milliseconds longer
+ * than the direct one, or if reads keep less than nine tenths of their rate during calls to a public API.
  *
  *   node bench/uses.ts [--short] [--database-url URL]
  */
@@ -27,7 +27,7 @@ const mostAdded = 2;
 const smallest = 0.9;
 
 interface Sample extends LoadResult {
-  /** Microseconds of processor time for each call: of the service, and of the thread that serves vaults. */
+  /** Microseconds of processor time per call: of the service, and of the thread that serves vaults. */
   readonly used: number;
   readonly reading: number;
 }
@@ -103,12 +103,12 @@ function middle(figures: readonly number[]): number {
 
 type Way = 'direct' | 'forwarded' | 'recorded' | 'brokered';
 
-/** What no program can do without that records calls before they leave and before their answers do. */
+/** The minimum for any program that records calls before they are sent and before their answers are. */
 function startRecorder(upstream: Target): Promise<Target> {
   return startInstead('forwarder.ts', String(upstream.port), join(data, 'recorded.log'));
 }
 
-/** All ways take turns: a machine changes its speed within seconds. */
+/** All variants take turns, because a machine changes its speed within seconds. */
 async function compare(upstream: Target): Promise<Record<Way, Sample[]>> {
   const forwarder = await startInstead('forwarder.ts', String(upstream.port));
   const recorder = await startRecorder(upstream);
@@ -132,7 +132,7 @@ const slow = await startBeside('upstream.ts', '20');
 const quick = await startBeside('upstream.ts', '0');
 const publicApi = await startBeside('upstream.ts', '100');
 for (const upstream of [slow, quick, publicApi]) await ruleFor(upstream);
-// A service runs for days: what is measured is code that the runtime has made quick.
+// A service runs for days, so only optimized code is measured.
 for (let turn = 0; turn < 5; turn++) await measure(server.port, brokeredRequest(quick));
 for (const [what, upstream] of [
   ['20 ms', slow],
@@ -152,11 +152,11 @@ interface Beside {
   readonly kept: number;
   readonly alone: number;
   readonly calls: number;
-  /** Of a core, that the calls took of the thread that serves vaults. */
+  /** The share of a core that the calls took from the thread that serves vaults. */
   readonly share: number;
 }
 
-/** What is left of the rate of reads while calls are made, by the rates just before and just after. */
+/** The rate of reads during calls, relative to the rates just before and after. */
 async function readsBeside(callers: () => Promise<Sample>): Promise<Beside> {
   const read = readRequest({ id: vault.id, token });
   const [alone, uses]: Sample[][] = [[], []];

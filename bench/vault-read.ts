@@ -1,5 +1,5 @@
 /**
- * What a vault read costs, as ratios of plain node:http sending the same bytes in the same run. Writes
+ * Measures the cost of a vault read, as ratios to plain node:http that sends the same bytes in the same run. Writes
  * docs/performance.md. `--short` takes a tenth of the time and the data, and writes only with `--write`.
  */
 import { cpus } from 'node:os';
@@ -21,7 +21,7 @@ import { writePage } from './performance-page.ts';
 const short = process.argv.includes('--short');
 const seconds = short ? 2 : 5;
 const turns = short ? 3 : 9;
-/** Until the runtime has compiled what is called all the time. */
+/** Until the runtime has compiled the hot code. */
 const warmUp = 3;
 const connections = 32;
 const logEntries = short ? 1_000_000 : 5_000_000;
@@ -39,7 +39,7 @@ async function sampleOf(server: Target, vault: Filled['vaults'][number], query =
   });
 }
 
-/** Whoever is compared takes turns, a second each: a machine changes its speed within seconds. */
+/** The compared servers take turns of a second, because a machine changes its speed within seconds. */
 async function takingTurns(plans: readonly LoadPlan[]): Promise<LoadResult[]> {
   for (const plan of plans) await load({ ...plan, seconds: warmUp });
   const results: LoadResult[][] = plans.map(() => []);
@@ -129,7 +129,7 @@ async function readCases(title: string, databaseUrl?: string): Promise<string> {
   return `## ${title}\n\n${table(heads, rows)}\n`;
 }
 
-/** Each vault is read once: every answer is made anew from what is stored. */
+/** Each vault is read once, so that no answer comes from the cache. */
 async function coldCase(): Promise<string> {
   const filled = await fill({ vaults: Array.from({ length: short ? 100 : 1000 }, () => 50) });
   const server = await startServer(filled.place);

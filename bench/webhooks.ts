@@ -1,7 +1,7 @@
 /**
- * What deliveries cost those who read vaults: a backlog of events is delivered to a local receiver at about
- * 1,000 a second while a vault is read as fast as it goes, and rests in between. Prints the ratio of the
- * reads with deliveries to those without, from turns of one run; figures by themselves say little.
+ * Measures the effect of deliveries on vault reads: a backlog of events is delivered to a local receiver at about 1,000
+ * per second while a vault is read as fast as possible, with pauses in between. Prints the ratio of reads with
+ * deliveries to those without, from turns of one run; absolute figures say little.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -114,7 +114,7 @@ async function fill(
 
 interface Thread {
   readonly worker: Worker;
-  /** What it said when it was ready. */
+  /** Its output when it was ready. */
   readonly ready: unknown;
   count(): Promise<number>;
 }
@@ -129,7 +129,7 @@ async function startThread(role: string, more: object): Promise<Thread> {
   return { worker, ready, count };
 }
 
-/** What each counts a second, over the length of a turn. */
+/** The counts per second, over the length of a turn. */
 async function during(...threads: readonly Thread[]): Promise<number[]> {
   const before = await Promise.all(threads.map(thread => thread.count()));
   const start = performance.now();
@@ -156,7 +156,7 @@ async function startServer(place: readonly string[]): Promise<{ child: ChildProc
   return { child, url: /http:\/\/\S+/.exec(line.toString())![0] };
 }
 
-/** Asks to be left alone while it holds; otherwise answers up to a thousand times a second. */
+/** Asks senders to wait while it is paused; otherwise answers up to a thousand times per second. */
 function receive(): void {
   let holding = true;
   let taken = 0;
@@ -183,7 +183,7 @@ function receive(): void {
   });
 }
 
-/** Bare sockets, so that the reading costs the machine little beside the server's work. */
+/** Raw sockets, so that the reader uses little processor time compared with the server. */
 function read(url: string, path: string, token: string): void {
   const { hostname, port } = new URL(url);
   const request = `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\n\r\n`;
@@ -203,7 +203,7 @@ function read(url: string, path: string, token: string): void {
   parentPort!.postMessage('ready');
 }
 
-/** The first chunk of an answer holds its head. */
+/** The first chunk of an answer contains its head. */
 function wholeLength(chunk: Buffer): number {
   const end = chunk.indexOf('\r\n\r\n');
   const head = chunk.toString('latin1', 0, end);

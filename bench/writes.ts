@@ -1,8 +1,8 @@
 /**
- * What a change costs: the service of an earlier commit beside this one's, taking turns in one run, each turn the same
- * number of changes over 32 connections. `npm run bench:writes -- COMMIT [sqlite|postgres]` prints how many a second
- * each side stored, and how much processor time the service took for one. The latter is what a busy machine disturbs
- * least; on PostgreSQL it leaves out what the database itself worked.
+ * Measures the cost of a change, compared with an earlier commit, in turns in one run; each turn has the same number of
+ * changes over 32 connections. `npm run bench:writes -- COMMIT [sqlite|postgres]` prints the changes per second on each
+ * side, and the service's processor time per change. The latter is least disturbed by other load; on PostgreSQL, it
+ * does not include the database itself.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { checkOut, commandIn, here, setUp } from './checkout.ts';
 const [commit = 'HEAD~1', engine = 'sqlite'] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
 const turns = 5;
-/** Turns that are not counted: code that ran seldom is slow. */
+/** Turns that are not counted, to warm up the code. */
 const warmUps = 2;
 const connections = 32;
 
@@ -22,20 +22,20 @@ interface Side {
   readonly server: Target;
   readonly token: string;
   readonly vaultId: string;
-  /** What was created and not deleted yet. */
+  /** The secrets that were created and not deleted yet. */
   readonly secretIds: string[];
   made: number;
 }
 
 interface Cost {
-  /** Changes a second. */
+  /** Changes per second. */
   readonly rate: number;
-  /** Processor time for one change, in microseconds. */
+  /** Processor time per change, in microseconds. */
   readonly work: number;
 }
 
 interface Kind {
-  /** Requests in a turn, and changes in each of them. */
+  /** Requests per turn, and changes per request. */
   readonly requests: number;
   readonly changes: number;
   readonly request: (side: Side) => string;
@@ -102,7 +102,7 @@ async function post({ server, token }: Side, path: string, body: object) {
   return response.json() as Promise<{ id: string; results: { secret: { id: string } }[] }>;
 }
 
-/** So that there is enough to change and to delete. */
+/** Ensures that there is enough to change and delete. */
 async function stock(side: Side): Promise<void> {
   while (side.secretIds.length < 2000) {
     const items = Array.from({ length: 100 }, () => newSecret(side));
@@ -120,7 +120,7 @@ async function costOf(side: Side, { requests, changes, request }: Kind): Promise
     requests: Array.from({ length: requests }, () => request(side)),
   });
   const stored = statuses['200'] ?? 0;
-  // On a starved machine a request may time out; more than a few are a mistake.
+  // On an overloaded machine, a request may time out; more than a few indicate an error.
   if (stored < requests * 0.9) throw new Error(`not all was stored: ${JSON.stringify(statuses)}`);
   const work = side.server.processorTime() - before;
   return { rate: perSecond * changes, work: (work * 1000) / (stored * changes) };
@@ -138,7 +138,7 @@ async function compare(before: Side, after: Side, name: string): Promise<(string
       if (turn >= 0) costs.get(side)!.push(cost);
     }
   }
-  // The best turn of each side: whatever disturbs a turn only makes it slower.
+  // The best turn of each side, because disturbances only make a turn slower.
   const rates = [before, after].map(side => Math.max(...costs.get(side)!.map(({ rate }) => rate)));
   const works = [before, after].map(side => Math.min(...costs.get(side)!.map(({ work }) => work)));
   const faster = ratio(rates[1]!, rates[0]!);

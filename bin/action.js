@@ -1,6 +1,7 @@
-// The GitHub action (action.yml): sets the secrets of a vault as variables for the steps after it. It runs on the runner's own
-// Node and consists of this repository at the commit that `uses:` names. Nothing of the workspace takes part: no
-// package is installed, the working folder is the action's own, and its environment is only what a login needs.
+// The GitHub action (action.yml): sets the secrets of a vault as variables for the following steps. It runs on the
+// runner's own Node and consists of this repository at the commit that `uses:` names. It uses nothing from the
+// workspace: no package is installed, the working folder is the action's own, and its environment only has what a login
+// needs.
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +10,7 @@ const { env } = process;
 const own = fileURLToPath(new URL('..', import.meta.url));
 const command = fileURLToPath(new URL('strongroom.js', import.meta.url));
 
-/** What the runner provides, and what a network may need. */
+/** Variables that the runner provides, and that a network may require. */
 const passed = [
   'ACTIONS_ID_TOKEN_REQUEST_URL',
   'ACTIONS_ID_TOKEN_REQUEST_TOKEN',

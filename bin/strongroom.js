@@ -1,8 +1,8 @@
 #!/usr/bin/env sh
-':' /* # To a shell this line does nothing, and for JavaScript a comment begins: a shell starts Node, which then can't act on our arguments.
+':' /* # A no-op in a shell, and the start of a comment in JavaScript: a shell starts Node, which then can't act on our arguments.
 # Node searches the arguments of a program for --env-file, up to a --, and for its own configuration file, up to the end. Either can load
-# code from the current folder before we run. So -- comes first, and arguments that could name a configuration file are hidden behind a
-# colon. test/node-arguments.test.ts tries every option of Node.
+# code from the current folder before our code runs. So -- comes first, and arguments that could name a configuration file are hidden
+# behind a colon. test/node-arguments.test.ts tries every option of Node.
 hide=
 for arg do
   case $arg in --experimental-* | --*config-file*) hide=: ;; esac
@@ -17,13 +17,13 @@ fi
 exec node -- "$0" "$@"
 */
 
-// The way in. A package brings compiled JavaScript; a checkout runs its TypeScript as it stands, and keeps what
-// the runtime made of it, because stripping types at every start costs a third of the memory that we use.
-// Everything is imported after the version check: an old runtime would answer a missing export with a stack trace.
+// The entry point. A package contains compiled JavaScript; a checkout runs its TypeScript directly and caches the compiled
+// code, because stripping types at every start would cost a third of the memory in use. Everything is imported after
+// the version check, because an old runtime would fail on a missing export with a stack trace.
 const oldest = 24;
 
 if (Number.parseInt(process.versions.node, 10) < oldest) {
-  process.stderr.write(`strongroom: needs Node.js ${oldest} or later; this is ${process.versions.node}\n`);
+  process.stderr.write(`strongroom: requires Node.js ${oldest} or later; this is ${process.versions.node}\n`);
   process.exit(1);
 }
 
@@ -35,7 +35,8 @@ const { enableCompileCache } = await import('node:module');
 const { fileURLToPath } = await import('node:url');
 const { setFlagsFromString } = await import('node:v8');
 
-// The service gives back what only its start needed. Set before anything is compiled: what is kept is kept by its flags.
+// Lets the service release memory that only its start needed. Set before anything is compiled, because the compile cache
+// depends on the flags.
 setFlagsFromString('--expose-gc');
 
 const compiled = new URL('../dist/src/main.js', import.meta.url);
@@ -44,7 +45,7 @@ const source = new URL('../src/main.ts', import.meta.url);
 if (existsSync(source)) {
   const folder = fileURLToPath(new URL('../node_modules/.cache/strongroom', import.meta.url));
   enableCompileCache(folder);
-  // Worker threads look here; a program that we run gets the environment as it was.
+  // For worker threads; a program started by `run` gets the environment unchanged.
   if (process.argv[2] !== 'run') process.env.NODE_COMPILE_CACHE = folder;
   await import(source.href);
 } else {

@@ -1,7 +1,7 @@
 /**
- * Every bound that the sources declare by a number with a name, and the test that goes one past each. The table,
- * test/bounds.json, has all of them: with that test, or with the reason why nobody could notice and what shows instead.
- * `npm run mutate -- --bounds` loosens each one, by one and to its double, and expects its test to fail.
+ * All limits that the sources declare as named numbers, and the test that exceeds each by one. The table,
+ * test/bounds.json, lists each with its test, or with the reason why exceeding it has no visible effect and what covers
+ * it instead. `npm run mutate -- --bounds` raises each limit, by one and to its double, and expects its test to fail.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,21 +14,21 @@ export interface Bound {
   readonly name: string;
   readonly at: number;
   readonly line: number;
-  /** The number, as it is written. */
+  /** The number, as it is written in the source. */
   readonly text: string;
 }
 
-/** What goes one past a bound; or why nothing refuses there. */
+/** The test that exceeds a limit by one, or the reason why nothing refuses there. */
 export type Entry =
   | {
       readonly test: string;
       /** Part of the test's name. */
       readonly title: string;
-      /** Why one more can't be noticed, and only twice as much is tried. */
+      /** Why exceeding it by one has no visible effect, so that only the double is tried. */
       readonly loosely?: string;
     }
   | { readonly reason: string }
-  /** What a test would have to do that is still to be written. */
+  /** What a test that is not written yet would have to do. */
   | { readonly open: string };
 
 /** By file, then by name. */
@@ -39,9 +39,9 @@ export const loadTable = () => JSON.parse(readFileSync(tableFile, 'utf8')) as Ta
 
 const least = /^(shortest|smallest|min|minimum|least|fewest)([A-Z]|$)/;
 const most = /^(most|longest|largest|deepest|max|latest|highest|farthest)([A-Z]|$)/;
-/** Of constants alone: for how long something holds, and limits of so many a minute. */
+/** For constants only: durations, and limits per minute. */
 const lasting = /^(?!default).*(lifetime|Lifetime|Life|For|[kK]ept|Skew|leeway|Idle|Limits?)$/;
-/** What schemas say of themselves is in the API's document; test/bounds.test.ts goes past all of that. */
+/** The limits of schemas are in the OpenAPI document; test/bounds.test.ts exceeds all of them. */
 const inSchemas = /^(max|min)(Length|Items|Properties|imum)$/;
 
 export function boundsOf(file: string, text = readFileSync(join(root, file), 'utf8')): Bound[] {
@@ -77,7 +77,7 @@ function member({ name = '' }: Node, value: Node | null): [string, Node][] {
   return isBound && value !== null && isNumber(value) ? [[name, value]] : [];
 }
 
-/** Limits that are declared together, by their names. */
+/** Limits that are declared together, by name. */
 function membersOf(name: string, init: Node): [string, Node][] {
   if (init.type !== 'ObjectExpression') return [];
   return (init.properties as Node[])
@@ -85,7 +85,7 @@ function membersOf(name: string, init: Node): [string, Node][] {
     .map(({ key, value }) => [`${name}.${key.name}`, value]);
 }
 
-/** What is wrong with the table, one line each. */
+/** The faults in the table, one line each. */
 export function tableFaults(table: Table, bounds: readonly Bound[]): string[] {
   const keyOf = (file: string, name: string) => `${file} ${name}`;
   const declared = bounds.map(({ file, name }) => keyOf(file, name));
@@ -118,7 +118,7 @@ function entryFaults(entry: Entry): string[] {
 
 const titles = new Map<string, readonly string[]>();
 
-/** The names of a file's tests; what is computed in them is left out. */
+/** The names of a file's tests, without computed parts. */
 export function titlesIn(test: string): readonly string[] {
   const known = titles.get(test);
   if (known !== undefined) return known;
@@ -136,7 +136,7 @@ export function titlesIn(test: string): readonly string[] {
   return found;
 }
 
-/** Each bound with a test, loosened by one and to twice as much. */
+/** Each limit with a test, raised by one and to its double. */
 export function loosened(table: Table, bounds: readonly Bound[]): Mutation[] {
   return bounds.flatMap(bound => {
     const entry = table[bound.file]?.[bound.name];

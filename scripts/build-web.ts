@@ -1,4 +1,4 @@
-/** Builds the dashboard into web/dist, and leaves beside it a digest of what it was built from. */
+/** Builds the dashboard into web/dist, with a digest of its sources next to it. */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const builtFrom = join(root, 'web/.built-from');
-/** The pages import the contract, and are made with what the lock file names. */
+/** The pages import the contract, and are built with the packages in the lock file. */
 const sources = ['web/{src,public}/**', 'web/*.{html,ts,json}', 'src/contract/**', 'package-lock.json'];
 
 export async function buildWeb(): Promise<void> {
@@ -16,7 +16,7 @@ export async function buildWeb(): Promise<void> {
   writeFileSync(builtFrom, digest);
 }
 
-/** Builds only where a source is not what it was at the last build. */
+/** Builds only if a source has changed since the last build. */
 export async function buildChangedWeb(): Promise<void> {
   if (lastBuilt() !== digestOfSources()) await buildWeb();
 }

@@ -1,16 +1,16 @@
-/** Compiles to plain JavaScript and types under dist/, with the dashboard's pages beside them, for the package. */
+/** Compiles to plain JavaScript and types under dist/, with the dashboard's pages, for the package. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { buildWeb } from './build-web.ts';
 
 rmSync('dist', { recursive: true, force: true });
-// What runs has no comments, which are a tenth of the package; the client's types keep theirs, for editors.
+// The JavaScript has no comments, which are a tenth of the package; the client's types keep theirs, for editors.
 const project = ['-p', 'tsconfig.build.json'];
 execFileSync('tsc', [...project, '--declaration', 'false', '--removeComments'], { stdio: 'inherit' });
 execFileSync('tsc', [...project, '--emitDeclarationOnly'], { stdio: 'inherit' });
 finishTypes();
 await buildWeb();
-// From dist/src the pages are looked for where they lie from src: two folders up.
+// The relative path from dist/src to the pages is the same as from src: two folders up.
 cpSync('web/dist', 'dist/web/dist', { recursive: true });
 
 // The viewer of /docs, with its licence and without the rest of its package.
@@ -24,7 +24,7 @@ for (const file of [
   cpSync(`node_modules/swagger-ui-dist/${file}`, `dist/viewer/${file}`);
 }
 
-/** Only the client's types can be imported; a compiler older than ours looks for the names that the files have here. */
+/** Only the client's types can be imported; older compilers look for the file names that are used here. */
 function finishTypes(): void {
   for (const file of globSync('dist/src/**/*.d.ts')) {
     if (!file.startsWith('dist/src/client/')) rmSync(file);

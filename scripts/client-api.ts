@@ -1,6 +1,6 @@
 /**
  * Writes `src/client/api.ts`, the types and operations of the general API for the client, from the OpenAPI document of
- * a service that is started for it. `npm run client:api` after a route or a schema changes; a test compares the two.
+ * a service that it starts. Run `npm run client:api` after a route or a schema changes; a test compares the two.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const header = `/**
  */
 `;
 
-/** Routes of the dashboard's session are no business of a program's. */
+/** The routes for the dashboard's session are not for programs. */
 const isForPrograms = (path: string) => path.startsWith('/v1/');
 
 export function apiSource(document: Json): string {
@@ -38,7 +38,7 @@ export function apiSource(document: Json): string {
   ].join('\n');
 }
 
-/** Those that an operation reaches, and the vault read's. */
+/** The schemas that an operation uses, and those of the vault read. */
 function schemasOf({ components }: Json, seeds: readonly string[]): string {
   const written = new Map<string, string>();
   const queue = [...seeds.flatMap(namesIn), 'VaultRead', 'VaultReadNames'];

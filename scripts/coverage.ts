@@ -1,6 +1,6 @@
 /**
- * Which test file runs which line of the sources: recorded once, by running every test file in processes of its own, and
- * kept in coverage/lines.json. `npm run mutate -- --random` asks it which tests could notice a change.
+ * Records which test file runs which lines of the sources, by running every test file in its own processes, and keeps
+ * the result in coverage/lines.json. `npm run mutate -- --random` uses it to find the tests that could notice a change.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,9 +29,9 @@ export interface TestRun {
 }
 
 export interface CoveredFile {
-  /** Of the text that the lines are numbered in. */
+  /** The digest of the text to which the line numbers refer. */
   readonly digest: string;
-  /** By test: the lines that it runs. */
+  /** The lines that each test runs. */
   readonly lines: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -42,7 +42,7 @@ export interface Coverage {
 
 export const coverageFile = join(root, 'coverage/lines.json');
 
-/** What was recorded last, or null. */
+/** The last recording, or null. */
 export function loadCoverage(path: string): Coverage | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Coverage;
@@ -55,7 +55,7 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** The tests that run a line; where the file has changed since, those that run any of its lines. */
+/** The tests that run a line; if the file has changed since, those that run any of its lines. */
 export function testsOfLine({ tests, files }: Coverage, file: string, line: number, text: string): string[] {
   const covered = files[file];
   if (covered === undefined) return [];
@@ -65,7 +65,7 @@ export function testsOfLine({ tests, files }: Coverage, file: string, line: numb
     .map(([test]) => test);
 }
 
-/** Runs these test files, each by itself, at a database server that runs already, and keeps what they covered. */
+/** Runs these test files, each separately, with a running database server, and stores their coverage. */
 export async function recordCoverage(
   path: string,
   names: readonly string[],
@@ -87,7 +87,7 @@ export async function recordCoverage(
       await record(name, `covered${worker}_${process.pid}`);
     }
   };
-  // The first one bundles the command, which the others start.
+  // The first one bundles the command that the others start.
   const first = queue.shift();
   if (first !== undefined) await record(first, `covered_${process.pid}`);
   await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
@@ -146,7 +146,7 @@ async function runCovered(name: string, databases: string): Promise<{ run: TestR
     });
     const [code] = await once(child, 'exit');
     const seconds = Math.round((performance.now() - begun) / 100) / 10;
-    // The runner's own process prepares databases with the product's code; that is no test.
+    // The runner's own process prepares databases with the product's code, which is not a test.
     const written = readdirSync(folder).filter(file => !file.startsWith(`coverage-${child.pid}-`));
     return {
       run: { seconds, passed: code === 0 },
@@ -189,7 +189,7 @@ function coveredBy(paths: readonly string[]): Covered {
   return covered;
 }
 
-/** A process that was killed as it wrote has covered nothing that could be told. */
+/** A process that was killed while writing has no usable coverage. */
 function written(path: string): Written {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Written;
@@ -198,14 +198,14 @@ function written(path: string): Written {
   }
 }
 
-/** Relative to the checkout, or null for what is none of its files. */
+/** The path relative to the checkout, or null for a file outside of it. */
 function fileOf(url: string): string | null {
   if (!url.startsWith('file:')) return null;
   const file = relative(root, fileURLToPath(url));
   return file.startsWith('..') ? null : file;
 }
 
-/** For each character, whether it ran: inner ranges are painted over outer ones. */
+/** Whether each character ran: inner ranges override outer ones. */
 function painted({ functions }: Script, length: number): Uint8Array {
   const ran = new Uint8Array(length);
   const ranges = functions.flatMap(one => one.ranges);
@@ -226,7 +226,7 @@ function addLines(covered: Covered, file: string, script: Script): void {
   covered.set(file, found);
 }
 
-/** Where a bundle's characters come from. Every process of a run has the same bundle: it is read once. */
+/** The origin of a bundle's characters. All processes of a run have the same bundle, so it is read once. */
 const origins = new Map<
   string,
   readonly { readonly at: number; readonly file: string; readonly line: number }[]
@@ -267,7 +267,7 @@ function addMapped(
   }
 }
 
-/** Every test file, as the list of guards names them. */
+/** Every test file, by its name in the list of guards. */
 export function allTests(): string[] {
   return globSync('test/**/*.test.ts', { cwd: root })
     .map(file => relative('test', file).slice(0, -'.test.ts'.length))

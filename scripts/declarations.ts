@@ -1,6 +1,6 @@
 /**
- * The declarations of the sources, by name. A listed guard names the one it stands in, and not its file: it follows the
- * code when a file moves, is split or is reformatted.
+ * The declarations of the sources, by name. A listed guard names its declaration and not its file, so that it stays
+ * valid when a file is moved, split or reformatted.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Declaration {
   readonly to: number;
 }
 
-/** Relative to the checkout, with the declarations that each file has. */
+/** The declarations of each file, whose path is relative to the checkout. */
 export type Index = ReadonlyMap<string, readonly Declaration[]>;
 
 export function indexOf(root: string): Index {
@@ -21,13 +21,13 @@ export function indexOf(root: string): Index {
   return new Map(files.map(file => [file, declarationsIn(readFileSync(join(root, file), 'utf8'))]));
 }
 
-/** Those at the top of a file, and the methods of its classes. */
+/** The top-level declarations of a file, and the methods of its classes. */
 export function declarationsIn(text: string): Declaration[] {
   const { body } = parseAst(text, { lang: 'ts' }) as unknown as { body: Node[] };
   return body.flatMap(statement => declared(statement.declaration ?? statement, statement));
 }
 
-/** The file of a declaration: `name` where only one file has it, otherwise `part/of/path:name`. */
+/** The file of a declaration, which is `name` if only one file has it, otherwise `part/of/path:name`. */
 export function fileOf(where: string, index: Index): string {
   const [name, path] = where.split(':').reverse() as [string, string?];
   const ends = path === undefined ? '.ts' : `/${path}.ts`;
@@ -36,7 +36,7 @@ export function fileOf(where: string, index: Index): string {
   return files[0]![0];
 }
 
-/** How a place in a file is named so that it can be found again; null outside of every declaration. */
+/** The name of the declaration at a position in a file; null outside of every declaration. */
 export function whereOf(file: string, at: number, index: Index): string | null {
   const around = index.get(file)!.filter(({ from, to }) => from <= at && at < to);
   const innermost = around.sort((a, b) => a.to - a.from - (b.to - b.from))[0];
@@ -49,7 +49,7 @@ export function whereOf(file: string, at: number, index: Index): string | null {
   return names.find(name => isUnique(name, index)) ?? null;
 }
 
-/** Where a declaration stands in its file's text. */
+/** The position of a declaration in its file's text. */
 export function spanOf(where: string, text: string): Declaration {
   const name = where.replace(/^.*:/, '');
   const [found, another] = declarationsIn(text).filter(one => one.name === name);

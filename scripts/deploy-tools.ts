@@ -1,6 +1,6 @@
 /**
- * Has the files under deploy/ read by the programs that they are for: `npm run interop:deploy`. A program that is not
- * installed is named as such, and is never a pass. Ends with 1 where one of them complains.
+ * Checks the files under deploy/ with the programs that they are for: `npm run interop:deploy`. A program that is not
+ * installed is reported, and never counts as a pass. Exits with 1 if a program reports a fault.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ interface Trial {
   readonly what: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Says that the program is there. */
+  /** The arguments that show whether the program is installed. */
   readonly version?: readonly string[];
 }
 
@@ -100,7 +100,7 @@ for (const { what, program, args, version = ['--version'] } of trials) {
 rmSync(scratch, { recursive: true });
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** What they check includes the files that are named: a program to start, and certificates. */
+/** The checks include the files that are named in the configurations: a program to start, and certificates. */
 function prepare(): void {
   const own = readFileSync('deploy/systemd/strongroom.service', 'utf8');
   writeFileSync(unit, own.replace('/usr/local/bin/strongroom', process.execPath));

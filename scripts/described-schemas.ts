@@ -1,6 +1,6 @@
 /**
- * Writes down what each step of the migrations makes of the schema, on both engines: what the product compares
- * databases with. Run it after a step was added: `npm run described-schemas`; a test says when it is due.
+ * Records the schema after each migration, on both engines, which the product compares databases with. Run
+ * `npm run described-schemas` after adding a migration; a test fails if it is out of date.
  */
 import { writeFileSync } from 'node:fs';
 import { describedSchemas } from '../test/described-schemas.ts';

@@ -1,6 +1,6 @@
 /**
- * Tools of others that no `npm ci` brings, against a real service: `npm run interop`. One that is missing is named with
- * its Debian package, and is not called a pass: then this ends with status 2. One that fails ends it with status 1.
+ * Tests third-party tools that `npm ci` does not install against a real service: `npm run interop`. A missing tool is
+ * reported with its Debian package and does not count as a pass: the exit code is then 2. If a tool fails, it is 1.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -12,9 +12,9 @@ import { proxies, runBehind } from '../test/interop/proxies.ts';
 interface Tool {
   readonly name: string;
   readonly debianPackage: string;
-  /** The command that has it; null where it is missing. */
+  /** The command of the tool; null if it is missing. */
   find(): Promise<string | null>;
-  /** Says what was run, or throws. */
+  /** Returns a description of what was run, or throws. */
   run(command: string, environment: Environment): Promise<string>;
 }
 
@@ -28,7 +28,7 @@ const lookup = 'community.hashi_vault.vault_kv2_get';
 
 const execute = promisify(execFile);
 
-/** Credentials go by environment: anyone on the machine can read a command line. */
+/** Credentials are passed in the environment, because anyone on the machine can read a command line. */
 async function output(
   command: string,
   args: readonly string[],
@@ -104,7 +104,7 @@ const environment = {
   WRITER: (await make('api-keys', { name: 'writer', role: 'editor', vault_ids: [id] })).token,
 };
 
-/** 0 where it passed, 1 where it failed, 2 where there is nothing to run. */
+/** 0 if it passed, 1 if it failed, 2 if the tool is missing. */
 async function tried(tool: Tool): Promise<0 | 1 | 2> {
   const command = await tool.find();
   if (command === null) {

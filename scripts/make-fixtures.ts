@@ -1,6 +1,7 @@
 /**
- * Makes the databases in test/fixtures: one for each engine, as the code beside it stores them. Run once for a release
- * (`node scripts/make-fixtures.ts NAME`) and never again for the same name: what is here is what its users have.
+ * Creates the databases in test/fixtures, one for each engine, as the current code stores them. Run it once for a
+ * release (`node scripts/make-fixtures.ts NAME`) and never again for the same name, because a fixture is what users of
+ * that release have.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +26,7 @@ import vectors from '../test/vectors/material.json' with { type: 'json' };
 
 const day = 24 * 3_600_000;
 const email = 'owner@example.org';
-/** Nobody listens there: what is sent to it waits for ever. */
+/** Nothing listens there, so deliveries to it wait forever. */
 const deadEnd = 'http://127.0.0.1:2/hook';
 
 async function fill(service: EmptyService) {
@@ -136,7 +137,7 @@ async function make(name: string, engine: EngineName): Promise<void> {
   );
 }
 
-/** One file, without a log beside it. */
+/** Saves one file, without a write-ahead log. */
 function saveFile(from: string, to: string): void {
   const database = new DatabaseSync(from, { timeout: 5_000 });
   database.exec(`VACUUM INTO '${to}'`);
@@ -152,7 +153,7 @@ async function dump(url: string): Promise<string> {
     'create table "kysely_migration_lock" ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null)',
     ...ddl,
   ].map(line => `${line.replaceAll(/\s+/g, ' ')};`);
-  // Made before what refers to them: the order in which they were made.
+  // In order of creation, so that tables come before those that refer to them.
   const tables = await client.query(
     "SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY oid",
   );
@@ -161,7 +162,7 @@ async function dump(url: string): Promise<string> {
   return `${lines.join('\n')}\n`;
 }
 
-/** What the migrations say to an empty database: some of them look at what is there. */
+/** The statements of the migrations on an empty database, because some migrations depend on the existing data. */
 async function tablesMade(): Promise<string[]> {
   const said: string[] = [];
   const pool = new pg.Pool({ connectionString: await freshDatabase() });
@@ -186,7 +187,7 @@ async function rowsOf(client: pg.Client, table: string): Promise<string[]> {
 }
 
 const [name] = process.argv.slice(2);
-if (name === undefined) throw new Error('give a name');
+if (name === undefined) throw new Error('a name is required');
 await globalSetup();
 for (const engine of engines) await make(name, engine);
 await globalTeardown();

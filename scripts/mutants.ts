@@ -1,7 +1,7 @@
 /**
- * Every mutant of a source file: one condition, operand, comparison, bound, throw or default that is changed so that a
- * test should notice. They are generated from the syntax, so no guard has to be listed by hand to be tried. Types are
- * never changed, because they are gone when the program runs.
+ * Generates every mutant of a source file: one changed condition, operand, comparison, bound, throw or default that a
+ * test should notice. They come from the syntax, so no guard has to be listed by hand. Types are never changed, because
+ * they don't exist at run time.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
@@ -12,12 +12,12 @@ export type MutantKind = 'condition' | 'operand' | 'comparison' | 'bound' | 'thr
 
 export interface Mutant extends Change {
   readonly kind: MutantKind;
-  /** Where the old text begins. */
+  /** The position of the old text. */
   readonly at: number;
   readonly line: number;
 }
 
-/** A mutant that changes nothing a caller could notice, with the reason. */
+/** A mutant without an effect that a caller could notice, with the reason. */
 export interface Equivalent {
   readonly file: string;
   /** The line that the mutant changes, without the white space around it. */
@@ -27,7 +27,7 @@ export interface Equivalent {
   readonly reason: string;
 }
 
-/** Whatever decides about rights, secrets, logs or limits. */
+/** The code that decides about rights, secrets, logs or limits. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   access: ['src/access/**/*.ts'],
   domain: ['src/domain/**/*.ts'],
@@ -81,7 +81,7 @@ export function mutantsOf(file: string, text = readFileSync(join(root, file), 'u
   return found;
 }
 
-/** Whether a written reason says that this one can't be noticed. */
+/** Whether a recorded reason says that this mutant has no effect. */
 export function isEquivalent(
   mutant: Mutant,
   lines: readonly string[],
@@ -122,7 +122,7 @@ const otherComparison: Readonly<Record<string, string>> = {
 const isOrdering = (operator: string) => operator.startsWith('<') || operator.startsWith('>');
 const refusing = /^(assert|check|confirm|ensure|expect|forbid|limit|must|refuse|reject|require|verify)/;
 const bounding = /^(max|min|length|lte|gte|lt|gt)$/;
-/** A bound of time is doubled: a millisecond more is none that could be noticed. */
+/** A time limit is doubled, because one millisecond more can't be noticed. */
 const lasting =
   /(day|hour|minute|second|longest|life|time|every|interval|patience|pause|delay|window|ttl|grace|age)/i;
 
@@ -154,7 +154,7 @@ function logical(node: Node, { add, source }: Context): void {
 function comparison(node: Node, { add, source }: Context): void {
   const other = otherComparison[node.operator];
   if (other === undefined) return;
-  // What stands around the operator stays: parentheses are no part of the sides.
+  // The text around the operator stays, because parentheses are not part of the operands.
   const [left, between, right] = partsOf(node, source);
   add('comparison', node, left + between.replace(node.operator, other) + right);
   if (!isOrdering(node.operator)) return;
@@ -205,13 +205,13 @@ function nameOf(callee: Node): string {
   return callee.type === 'MemberExpression' ? (callee.property.name ?? '') : (callee.name ?? '');
 }
 
-/** Numbers, and what is computed from numbers alone. */
+/** Numbers, and expressions of numbers only. */
 export function isNumber(node: Node): boolean {
   if (node.type === 'Literal') return typeof node.value === 'number';
   return node.type === 'BinaryExpression' && isNumber(node.left) && isNumber(node.right);
 }
 
-/** Types, and what is gone with them. */
+/** Types, and other syntax that is removed with them. */
 const isType = (node: Node) => node.type.startsWith('TS') && node.expression === undefined;
 
 export function visit(node: Node, parent: Node | null, see: (node: Node, parent: Node | null) => void): void {

@@ -1,10 +1,10 @@
 /**
- * Breaks guards, one at a time, on a copy of the checkout, and runs the tests that should notice. Those of the list:
- * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; or a random sample of all that the sources contain:
- * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`; or every bound of test/bounds.json, loosened:
- * `--bounds`, which takes `--only` and `--file` as well. Ends with 1 where a guard's absence went unnoticed,
- * where a run took too long to tell, or where an entry does not apply. A test that is red anyway notices nothing:
- * `--unbroken` runs the same tests with every guard in place. The checkout itself is never changed.
+ * Breaks guards, one at a time, in a copy of the checkout, and runs the tests that should notice. The listed guards:
+ * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; a random sample of all mutants:
+ * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`; or every limit in test/bounds.json, raised:
+ * `--bounds`, also with `--only` and `--file`. Exits with 1 if a broken guard was not noticed, a run took too long, or an
+ * entry does not apply. A test that fails anyway proves nothing: `--unbroken` runs the same tests with every guard in
+ * place. The checkout itself is never changed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ import { needsNothing } from './test-imports.ts';
 
 type Verdict = 'noticed' | 'survived' | 'no answer';
 
-/** What a verdict is called where nothing was broken. */
+/** The words for a verdict if nothing was broken. */
 const unbrokenWords = { noticed: 'red', survived: 'green', 'no answer': 'no answer' };
 const longest = 300_000;
 const workers = 2;
@@ -52,17 +52,17 @@ const { values } = parseArgs({
     unbroken: { type: 'boolean', default: false },
     /** Another folder of lists. */
     from: { type: 'string', default: listFolder },
-    /** Loosens every bound that is mapped to a test. */
+    /** Raises every limit that has a test. */
     bounds: { type: 'boolean', default: false },
-    /** So many of all mutants of the sources, or of one room. */
+    /** The number of mutants to sample from all sources, or from one room. */
     random: { type: 'string' },
     room: { type: 'string' },
-    /** The same seed chooses the same ones of the same sources. */
+    /** The same seed chooses the same mutants from the same sources. */
     seed: { type: 'string' },
-    /** First find out anew which tests run which lines. */
+    /** First record again which tests run which lines. */
     record: { type: 'boolean', default: false },
     coverage: { type: 'string', default: coverageFile },
-    /** Only these, whatever runs the line. */
+    /** Only these tests, whichever tests run the line. */
     tests: { type: 'string' },
   },
 });
@@ -81,7 +81,7 @@ function chosen(mutations: readonly Mutation[]): readonly Mutation[] {
     .filter(mutation => changesOf(mutation).some(({ file }) => file === (values.file ?? file)));
 }
 
-/** A copy of the checkout, with a folder for what its tests leave. */
+/** A copy of the checkout, with a folder for the files of its tests. */
 function copyCheckout(folder: string): string {
   const copy = join(folder, 'checkout');
   mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o755 });
@@ -94,18 +94,18 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid!, signal);
   } catch {
-    // It is over already.
+    // It has already ended.
   }
 }
 
 interface Checkout {
   readonly copy: string;
-  /** For what its tests leave. */
+  /** For the files of its tests. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Those that need nothing around them come first, because they take a second; then the others. */
+/** Pure tests come first, because they take a second; then the others. */
 async function judge(mutation: Mutation, checkout: Checkout): Promise<Verdict> {
   const { pattern, tests } = mutation;
   const narrowed = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
@@ -119,7 +119,7 @@ async function judge(mutation: Mutation, checkout: Checkout): Promise<Verdict> {
   return runTests(checkout, [...narrowed, setup, ...programsOf(others, mutation, checkout)]);
 }
 
-/** The test files; several of them as one program, which takes them in their order. */
+/** The test files; several of them form one program, which runs them in order. */
 function programsOf(
   tests: readonly string[],
   { pattern }: Mutation,
@@ -130,7 +130,7 @@ function programsOf(
   return makeQueue(folder, files, 1, pathToFileURL(join(copy, 'test/queue.ts')).href);
 }
 
-/** Whether a test fails; the first one that does is enough. */
+/** Whether a test fails; the first failure is enough. */
 function runTests({ copy, env }: Checkout, args: readonly string[]): Promise<Verdict> {
   const fixed = ['--test-reporter=tap', '--test-concurrency=1', `--test-timeout=${longest}`];
   const child = spawn(process.execPath, ['--test', ...fixed, ...args], {
@@ -156,7 +156,7 @@ function runTests({ copy, env }: Checkout, args: readonly string[]): Promise<Ver
     });
     child.once('close', code => {
       clearTimeout(timer);
-      end(child, 'SIGKILL'); // Whatever it left.
+      end(child, 'SIGKILL'); // Ends processes that it left behind.
       running.delete(child);
       resolve(verdict ?? (code === 0 ? 'survived' : 'no answer'));
     });
@@ -200,7 +200,7 @@ function describe({ id, file, guards }: Mutation): string {
   return `${id}  ${guards}  (${file})`;
 }
 
-/** Of a guard of the list more is asked: a test says what is wrong. An endless run would let no change pass either. */
+/** A listed guard requires a failing test. For a random mutant, a run that never ends also counts as noticed. */
 function isMissed(verdict: Verdict): boolean {
   if (values.unbroken) return verdict !== 'survived';
   return values.random === undefined ? verdict !== 'noticed' : verdict === 'survived';
@@ -216,7 +216,7 @@ async function ensureCluster(): Promise<void> {
 
 async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
   scratch = mkdtempSync(join(tmpdir(), 'strongroom-mutate-'));
-  chmodSync(scratch, 0o755); // A database server has a user of its own.
+  chmodSync(scratch, 0o755); // The database server runs as another user.
   await ensureCluster();
   const queue = [...mutations];
   const missed: Mutation[] = [];
@@ -231,20 +231,20 @@ async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
   return missed;
 }
 
-/** One for each choice of tests. */
+/** One run for each selection of tests. */
 function distinctTests(mutations: readonly Mutation[]): Mutation[] {
   const byTests = new Map(mutations.map(one => [JSON.stringify([one.tests, one.pattern]), one]));
   return [...byTests.values()];
 }
 
-/** A sample of all that could be broken, and how much of it the tests notice. */
+/** Breaks a sample of all mutants, and reports how many the tests notice. */
 async function breakRandomly(count: number): Promise<number> {
   const { record, coverage: path, room, file, seed = String(Date.now()) } = values;
   const tests = values.tests?.split(',');
   if (record) await ensureCluster();
   const recorded = record ? await recordCoverage(path, tests ?? allTests(), workers) : loadCoverage(path);
   const coverage = tests === undefined || record ? recorded : { tests: {}, files: {} };
-  if (coverage === null) throw new Error('which tests run which lines is not known yet: add --record');
+  if (coverage === null) throw new Error('the coverage of the tests is not recorded yet: add --record');
   const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage, tests });
   console.log(`${chosen.length + uncovered.length} of ${total} mutants, seed ${seed}`);
   for (const mutation of uncovered) console.log(`no test  ${describe(mutation)}`);
@@ -263,7 +263,7 @@ async function main(): Promise<number> {
   }
   const faults = faultsOf(mutations);
   if (faults.length > 0) {
-    console.error(`These entries do not apply to the code as it is:\n${faults.join('\n')}`);
+    console.error(`These entries do not apply to the current code:\n${faults.join('\n')}`);
     return 1;
   }
   const missed = await breakAll(values.unbroken ? distinctTests(mutations) : mutations);

@@ -1,7 +1,7 @@
 /**
- * The list of guards that `npm run mutate` breaks one at a time: where each stands, how it is broken, and which
- * tests must notice. An entry that does not apply to the code as it is, is a fault of the list: a guard that moved
- * takes its line along. An entry names the declaration that its guard stands in, so a file that moves costs nothing.
+ * The list of guards that `npm run mutate` breaks one at a time: the place of each, how it is broken, and which tests
+ * must notice. An entry that does not apply to the current code is a fault in the list: a change of a guard must update
+ * its entry. An entry names the declaration that contains its guard, so that moving a file requires no change.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -14,7 +14,9 @@ export const listFolder = join(root, 'test/mutations');
 
 export interface Change {
   readonly file: string;
-  /** The declaration that the text stands in, as scripts/declarations.ts names it; the list has it in place of the file. */
+  /**
+   * The declaration that the text stands in, as scripts/declarations.ts names it; the list has it in place of the file.
+   */
   readonly in?: string;
   /** Stands there exactly once, whatever its white space, unless `at` says where. */
   readonly old: string;
@@ -24,13 +26,13 @@ export interface Change {
 
 export interface Mutation extends Change {
   readonly id: string;
-  /** What is let through once it is broken. */
+  /** What is no longer prevented once it is broken. */
   readonly guards: string;
   /** The nearest tests, as `vault-read` for test/vault-read.test.ts. */
   readonly tests: readonly string[];
-  /** Narrows these to the tests whose names match. */
+  /** Restricts these to the tests whose names match. */
   readonly pattern?: string;
-  /** Where two guards stand behind each other, both are broken. */
+  /** A second guard behind the first, which is also broken. */
   readonly also?: readonly Change[];
 }
 
@@ -45,7 +47,7 @@ export function loadMutations(folder: string): Mutation[] {
   }));
 }
 
-/** As it is written: with a file or a declaration. */
+/** An entry as it is written, with a file or a declaration. */
 type Listed = Omit<Mutation, 'file' | 'also'> & {
   readonly file?: string;
   readonly also?: readonly (Omit<Change, 'file'> & { readonly file?: string })[];
@@ -59,7 +61,7 @@ export const testPath = (name: string) => `test/${name}.test.ts`;
 
 export const changesOf = (mutation: Mutation): readonly Change[] => [mutation, ...(mutation.also ?? [])];
 
-/** The file's text after the change; throws where the change does not apply. */
+/** The file's text after the change; throws if the change does not apply. */
 export function changed(text: string, change: Change): string {
   const { file, in: where, old, new: replacement, at } = change;
   if (at !== undefined && text.startsWith(old, at)) {
@@ -88,7 +90,7 @@ export function applied(mutation: Mutation, folder = root): Map<string, { before
   return texts;
 }
 
-/** What is wrong with the list, one line each. */
+/** The faults in the list, one line each. */
 export function faultsOf(mutations: readonly Mutation[]): string[] {
   const ids = mutations.map(({ id }) => id);
   const doubled = ids.filter((id, index) => ids.indexOf(id) !== index).map(id => `${id}: stands twice`);
@@ -104,7 +106,7 @@ function faultsOfOne(mutation: Mutation): string[] {
     new RegExp(pattern);
     for (const [file, { before, after }] of applied(mutation)) {
       if (before === after) faults.push('changes nothing');
-      if (file.endsWith('.ts')) stripTypeScriptTypes(after); // What does not parse fails every test.
+      if (file.endsWith('.ts')) stripTypeScriptTypes(after); // Code that does not parse fails every test.
     }
   } catch (error) {
     faults.push((error as Error).message.split('\n')[0]!);

@@ -1,6 +1,6 @@
 /**
- * Runs after an install: builds the dashboard, and starts the service once in an empty folder, so that its first
- * real start finds all compiled.
+ * Runs after an install: builds the dashboard, and starts the service once in an empty folder, so that everything is
+ * compiled at its first real start.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

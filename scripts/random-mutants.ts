@@ -1,6 +1,6 @@
 /**
- * A random sample of the mutants of the sources, each with the tests that run its line, the likeliest first, and what
- * the sample says about all of them.
+ * A random sample of the mutants of the sources, each with the tests that run its line, most likely to fail first, and
+ * the estimate for all mutants.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { needsNothing } from './test-imports.ts';
 
 export interface Sample {
   readonly chosen: readonly Mutation[];
-  /** On a line that no test runs. */
+  /** Mutants on lines that no test runs. */
   readonly uncovered: readonly Mutation[];
   readonly total: number;
 }
@@ -23,13 +23,15 @@ export interface SampleOptions {
   readonly file: string | undefined;
   readonly seed: string;
   readonly coverage: Coverage;
-  /** Those to run for every mutant, in place of those that run its line. */
+  /** The tests to run for every mutant, instead of those that run its line. */
   readonly tests?: readonly string[] | undefined;
 }
 
-/** In seconds, as they took by themselves: what the likeliest tests don't notice in this time counts as unnoticed. */
+/**
+ * In seconds of the tests' recorded times: a mutant that the likeliest tests don't notice in this time is unnoticed.
+ */
 const longestTests = 150;
-/** Of the tests that need nothing around them, which run together in seconds. */
+/** The limit for pure tests, which run together in seconds. */
 const mostQuick = 60;
 
 export function sample({ count, room, file, seed, coverage, tests }: SampleOptions): Sample {
@@ -45,7 +47,7 @@ export function sample({ count, room, file, seed, coverage, tests }: SampleOptio
   };
 }
 
-/** The share that is noticed, with its margin of error: Wilson's interval at 95 %. */
+/** The share of noticed mutants, with its margin of error (Wilson's interval at 95 %). */
 export function scoreOf(tried: number, missed: number): string {
   if (tried === 0) return 'nothing was tried';
   const [share, z] = [(tried - missed) / tried, 1.96];
@@ -63,7 +65,7 @@ function withoutEquivalents(file: string): Mutant[] {
   return mutantsOf(file, text).filter(mutant => !isEquivalent(mutant, lines, known));
 }
 
-/** By the digest of seed and mutant: what is added to the sources does not change the order of the rest. */
+/** Orders by the digest of seed and mutant, so that additions to the sources don't change the order of the rest. */
 function shuffled(mutants: readonly Mutant[], seed: string): Mutant[] {
   const key = ({ file, kind, line, old, new: replacement, at }: Mutant) =>
     createHash('sha256')
@@ -83,7 +85,10 @@ function asMutation({ kind, line, ...change }: Mutant, tests: readonly string[])
   };
 }
 
-/** Those that need nothing; then those that the list names for a guard of the file, or with a name like it; then the quick and narrow. */
+/**
+ * Pure tests first; then those listed for a guard of the file, or with a similar name; then quick tests that run few
+ * lines.
+ */
 function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   const listed = listedTests();
   const breadth = breadthOf(coverage);
@@ -119,7 +124,7 @@ function listedTests(): Map<string, Set<string>> {
   return listed;
 }
 
-/** How many lines a test runs. */
+/** The number of lines that a test runs. */
 function breadthOf({ files }: Coverage): (test: string) => number {
   const breadth = new Map<string, number>();
   for (const { lines } of Object.values(files)) {

@@ -1,13 +1,13 @@
 /**
- * Makes what a release consists of, in `release/` or the folder that is given: `npm run release [-- FOLDER]`.
+ * Creates the files of a release in `release/` or another folder: `npm run release [-- FOLDER]`.
  *
  *   strongroom-VERSION.tgz           the package, as npm packs it
  *   strongroom-VERSION-deploy.tgz    the files under deploy/
  *   strongroom-VERSION.cdx.json      what the package depends on, from the lock file (CycloneDX)
  *   SHA256SUMS                       for `sha256sum --check`
  *
- * The same checkout gives the same bytes, with the same versions of node, npm and tar: nothing here depends on the time,
- * the machine or the folder. `--built` packs what was built before.
+ * The same checkout produces the same bytes with the same versions of node, npm and tar: nothing depends on the time,
+ * the machine or the folder. `--built` packs an earlier build.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -42,7 +42,7 @@ function write(file: string, content: string | Buffer): void {
   writeFileSync(join(folder, file), content);
 }
 
-/** Seconds since 1970: of the commit, unless the builder says otherwise (reproducible-builds.org). */
+/** The time of the commit in seconds since 1970, unless SOURCE_DATE_EPOCH is set (reproducible-builds.org). */
 function sourceDate(): number {
   return Number(process.env.SOURCE_DATE_EPOCH ?? run('git', 'log', '-1', '--format=%ct').toString());
 }
@@ -60,7 +60,7 @@ function deployArchive(): Buffer {
   return gzipSync(run('tar', ...fixed, ...files), { level: 9 });
 }
 
-/** npm gives it a random number and the time of day: here it has those of what it describes. */
+/** npm uses a random serial number and the current time; here they are derived from the contents. */
 function billOfMaterials(): string {
   const bill = inProduction(at => JSON.parse(run('npm', '--prefix', at, 'sbom', ...sbomFlags).toString()));
   bill.metadata.timestamp = new Date(sourceDate() * 1000).toISOString();
@@ -70,8 +70,8 @@ function billOfMaterials(): string {
 }
 
 /**
- * With a lock file of what runs alone: asked to omit the rest, npm also omits what both need. npm names the bill after
- * the folder.
+ * Uses a lock file without development dependencies, because npm's own option also omits packages that both kinds need.
+ * npm names the bill after the folder.
  */
 function inProduction<T>(make: (at: string) => T): T {
   const scratch = mkdtempSync(join(tmpdir(), 'release-'));
@@ -92,7 +92,7 @@ function inProduction<T>(make: (at: string) => T): T {
   }
 }
 
-/** A UUID of version 8, whose bits are for us to choose. */
+/** A UUID of version 8, whose bits can be chosen freely. */
 function uuidOf(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;

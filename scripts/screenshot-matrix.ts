@@ -1,6 +1,6 @@
 /**
- * Takes every page and open state at three widths, in light and dark, over an organization with hundreds of secrets,
- * and puts them side by side on contact sheets: node scripts/screenshot-matrix.ts FOLDER [NAME…]
+ * Takes screenshots of every page and open state at three widths, in light and dark, of an organization with hundreds
+ * of secrets, and puts them side by side on contact sheets: node scripts/screenshot-matrix.ts FOLDER [NAME…]
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,13 +12,13 @@ import { buildChangedWeb } from './build-web.ts';
 import { moreShotsOf, type Shot, shoot, shotsOf } from './shots.ts';
 
 const [folder, ...only] = process.argv.slice(2);
-if (folder === undefined) throw new Error('Say which folder the pictures go to.');
+if (folder === undefined) throw new Error('A folder for the screenshots is required.');
 const widths = [1440, 1024, 390] as const;
 const schemes = ['light', 'dark'] as const;
 const heights = { 1440: 900, 1024: 768, 390: 844 } as const;
 
 mkdirSync(folder, { recursive: true });
-// Before the service starts: it keeps the files in memory.
+// Before the service starts, because it keeps the files in memory.
 await buildChangedWeb();
 const service = await startFresh(['--allow-private-webhooks', '127.0.0.0/8'], {}, 24);
 const browser = await launch();
@@ -44,7 +44,7 @@ try {
   for (const complaint of new Set(complaints)) console.log(complaint);
   stop();
 
-  /** A picture that can't be taken is said, and the others are taken all the same. */
+  /** Reports a screenshot that fails, and continues with the others. */
   async function attempt(shot: Shot, suffix: string): Promise<void> {
     await shoot(page, folder!, shot, suffix).catch(error =>
       console.log(`${shot[0]}${suffix}: ${error.message}`),

@@ -1,4 +1,4 @@
-/** Takes a picture of every page of the dashboard into docs/images/, over a service with demonstration data. */
+/** Takes screenshots of the dashboard's pages into docs/images/, with demonstration data. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { launch, open, setUp, startFresh } from '../test/browser/browser.ts';

@@ -1,4 +1,4 @@
-/** The states of the dashboard that pictures are taken of, and how each is reached. */
+/** The states of the dashboard for screenshots, and how to reach each. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { settle } from '../test/browser/browser.ts';
@@ -8,7 +8,7 @@ export type Shot = readonly [name: string, path: string, prepare?: (page: Page) 
 
 const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
 
-/** Those that the documentation shows. */
+/** The screenshots in the documentation. */
 export function shotsOf({ vaultId, secretId, keyId, certificateId, webhookId }: Demo): readonly Shot[] {
   const inside = `/vaults/${vaultId}`;
   return [
@@ -39,7 +39,7 @@ export function shotsOf({ vaultId, secretId, keyId, certificateId, webhookId }: 
   ];
 }
 
-/** The other pages and open states, which only the whole matrix has. */
+/** The other pages and open states, which are only in the matrix. */
 export function moreShotsOf(demo: Demo, stages: readonly string[]): readonly Shot[] {
   const { vaultId, secretId, identityId, roleId } = demo;
   const inside = `/vaults/${vaultId}`;

@@ -1,4 +1,4 @@
-/** Which tests need nothing around them: no database server, no command, no browser. They run by themselves, at once. */
+/** Finds the pure tests, which need no database server, command or browser and can run immediately. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root, testPath } from './mutations.ts';
@@ -15,9 +15,9 @@ export function needsNothing(test: string): boolean {
   return !needs;
 }
 
-/** The file and those of the folder of tests that it imports, directly or not. */
+/** The file and the files in the test folder that it imports, directly or indirectly. */
 function helpersOf(file: string, found: Set<string>): Set<string> {
-  // What only looks like an import, in a text, names no file.
+  // Text that only looks like an import names no file.
   if (found.has(file) || !existsSync(join(root, file))) return found;
   found.add(file);
   const text = readFileSync(join(root, file), 'utf8');

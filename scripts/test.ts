@@ -1,9 +1,9 @@
 /**
- * Every test, or the files that are named: a few processes take one file after another. What fails in company runs again
- * by itself, in a process of its own on a machine that does nothing else: only what fails there too is a failure, and
- * what does not is named as unsteady, to be mended. A machine that is taken away from us for seconds lets the service's
- * own time limits strike, which is what they are for; that tells nothing about the code. `--record` keeps how long each
- * file took in test/durations.json, by which the next run orders them.
+ * Runs every test, or the named files, in a few processes that each take one file after another. A file that fails is
+ * run again alone, in its own process, with no other load: only if it fails again does it count as a failure; otherwise
+ * it is reported as unsteady and should be fixed. If the machine stalls for seconds, the service's own time limits
+ * apply, as they should, which says nothing about the code. `--record` stores the duration of each file in
+ * test/durations.json, by which the next run orders them.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,11 +13,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 import recorded from '../test/durations.json' with { type: 'json' };
 import { hasEnded, longestFile, makeQueue, unfinished } from '../test/queue.ts';
 
-/** More than this is no accident of the machine. */
+/** If more files fail than this, the machine is not the cause. */
 const mostUnsteady = 20;
 const processes = 4;
 const longestRun = 75 * 60_000;
-/** In seconds, for a file that was not recorded yet. */
+/** In seconds, for a file without a recorded duration. */
 const unknownLength = 20;
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-tests-'));
@@ -40,7 +40,7 @@ async function testAll(named: readonly string[]): Promise<number> {
   return second.code;
 }
 
-/** What takes long and comes last would run while the other processes have nothing to do. */
+/** Long files come first, because at the end they would run while the other processes are idle. */
 function longestFirst(files: readonly string[]): string[] {
   const seconds: Readonly<Record<string, number>> = recorded;
   const length = (file: string) => seconds[relative(process.cwd(), file)] ?? unknownLength;
@@ -53,7 +53,7 @@ interface Run {
 }
 
 interface QueuedRun extends Run {
-  /** A process failed though none of its files did: it left something open, for example. That is no file's accident. */
+  /** Set if a process failed although none of its files did, for example because it left something open. */
   readonly isBroken: boolean;
 }
 
@@ -85,7 +85,7 @@ function timesOf(atOnce: number): string {
   return join(folder, `times-of-${atOnce}`);
 }
 
-/** Keeps the times of the files that ran, and forgets files that are gone. */
+/** Stores the durations of the files that ran, and removes deleted files. */
 function record(lines: string): void {
   const times = lines
     .split('\n')

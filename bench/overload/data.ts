@@ -1,6 +1,6 @@
 /**
- * What the service holds while it is under pressure: a vault that is read all the time, many that nobody has read yet,
- * a long request log, and somebody who can sign in. Filled through the API, so any commit will do.
+ * The data of the service under pressure: a vault that is read all the time, many that have not been read yet, a long
+ * request log, and a member who can sign in. Filled through the API, so any commit works.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -21,10 +21,10 @@ export interface Data {
   readonly place: readonly string[];
   readonly apiKey: string;
   readonly read: Vault;
-  /** For what writers write. */
+  /** The vault for writers. */
   readonly scratch: Vault;
   readonly unread: readonly Vault[];
-  /** Of another organization, with long contents, whose keys press. */
+  /** Another organization with long contents, whose keys create the pressure. */
   readonly large: Vault & { readonly apiKey: string; readonly second: Vault };
   readonly secrets: number;
   readonly person: { readonly email: string; readonly password: string };
@@ -38,7 +38,7 @@ const person = { email: 'owner@example.com', password: 'correct horse battery st
 
 export async function fillData(command: string, folder: string, size: Size): Promise<Data> {
   const data = join(folder, 'data');
-  // The log's entries are older than any that are kept by default.
+  // The entries of the log are older than the default retention.
   const place = ['--data', data, '--log-retention-days', '0', '--allow-private-webhooks', '127.0.0.0/8'];
   const setup = ['setup', '--data', data, '--organization', 'Bench', '--plan', 'enterprise', '--json'];
   const { api_key } = JSON.parse(execFileSync(process.execPath, [command, ...setup], { encoding: 'utf8' }));
@@ -49,7 +49,7 @@ export async function fillData(command: string, folder: string, size: Size): Pro
   const unread: Vault[] = [];
   const fillSome = async () => {
     while (unread.length < size.vaults) {
-      const at = unread.push(scratch) - 1; // The place is taken before the vault is there.
+      const at = unread.push(scratch) - 1; // Reserves the place before the vault exists.
       unread[at] = await newVault(post, `vault ${at}`, perVault);
     }
   };

@@ -1,14 +1,14 @@
 /**
- * Requests over raw sockets, a connection each, whose answers are counted and not kept: a client that costs little,
- * because it shares the cores with the service.
+ * Requests over raw sockets, one connection each, whose answers are counted and not kept: a lightweight client, because
+ * it shares the cores with the service.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What became of the requests. */
+/** The outcomes of the requests. */
 export interface Tally {
   answered: number;
-  /** With 503 or 429, and when to come back. */
+  /** With 503 or 429, and a Retry-After header. */
   refused: number;
   /** The connection ended without an answer. */
   cut: number;
@@ -24,7 +24,7 @@ export interface Asked {
 
 type Outcome = keyof Tally;
 
-/** Whoever was refused comes back sooner than they were told to. */
+/** A refused client retries sooner than it was asked to. */
 const comeBackAfter = 100;
 const openedPerMillisecond = 10;
 
@@ -51,7 +51,7 @@ export class Exchanges {
     return socket;
   }
 
-  /** Resolves when the whole answer is here. */
+  /** Resolves when the whole answer has arrived. */
   ask(asked: Asked): Promise<Outcome> {
     return new Promise(resolve => {
       const socket = this.open(asked.from);
@@ -68,7 +68,7 @@ export class Exchanges {
     });
   }
 
-  /** So many at a time, until it is over. */
+  /** Keeps this many requests in progress until the end. */
   async keepAsking(parallel: number, next: (line: number) => Asked): Promise<void> {
     const lines = Array.from({ length: parallel }, async (_, line) => {
       while (!this.isOver) if ((await this.ask(next(line))) !== 'answered') await sleep(comeBackAfter);
@@ -76,7 +76,7 @@ export class Exchanges {
     await Promise.all(lines);
   }
 
-  /** So many connections, each opened again once it is closed, until it is over. */
+  /** Keeps this many connections open until the end; each is reopened once it is closed. */
   keepOpen(count: number, use: (socket: Socket, at: number) => void, addresses = ['127.0.0.1']): void {
     const open = (at: number) => {
       if (this.isOver) return;

@@ -1,4 +1,6 @@
-/** A kind of pressure in a process of its own: prepared first, let loose when the calm was measured, stopped when told. */
+/**
+ * Runs a kind of pressure in a separate process: prepared first, started after the calm is measured, and then stopped.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,18 +18,18 @@ export interface Order {
 }
 
 export interface Pressed extends Tally {
-  /** Reads that were answered well, where the pressure is reads. */
+  /** The number of good reads, if the pressure consists of reads. */
   readonly good: number;
   readonly note: string;
 }
 
-/** At least so long, so that there is something to measure; at most so long, in milliseconds. */
+/** The shortest time, so that there is something to measure, and the longest, in milliseconds. */
 export interface Span {
   readonly atLeast: number;
   readonly atMost: number;
 }
 
-/** Resolves once the pressure is over, with what became of it. */
+/** Resolves with the outcome once the pressure is over. */
 export type Pressing = (rate: number, span: Span, onBegin: () => void) => Promise<Pressed>;
 
 export async function prepare(order: Order): Promise<Pressing> {

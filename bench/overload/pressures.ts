@@ -1,4 +1,4 @@
-/** The kinds of pressure, each as heavy as its title says; all of it comes over loopback, from one process. */
+/** The kinds of pressure, each as heavy as its title says; all come over loopback, from one process. */
 import type { Socket } from 'node:net';
 import { narrow } from '../../src/client/narrow.ts';
 import { readRequest } from '../bench.ts';
@@ -9,23 +9,23 @@ import { longAnswers, signatures } from './uses.ts';
 
 export interface Pressure {
   readonly title: string;
-  /** How much of the reads must be kept. */
+  /** The share of the reads that must be kept. */
   readonly keeps: number;
   /**
-   * Where the pressure is reads as well, all of them count, against what is reached alone: nobody can ask for more than
+   * If the pressure also consists of reads, all reads count, compared with the maximum rate: it is impossible to exceed
    * that.
    */
   readonly countsAllReads?: true;
-  /** What it takes, made before anything is measured; gives what `press` is otherwise. */
+  /** Prepares the pressure before anything is measured; returns the function that `press` is otherwise. */
   readonly prepare?: (scene: Scene) => Promise<Press>;
   readonly press?: Press;
 }
 
 const mebibyte = 1024 * 1024;
 const longestValue = 64 * 1024;
-/** More than there is room to keep the answers of. */
+/** More vaults than the cache can hold. */
 const mostRestricted = 500;
-/** An address may have a thousand connections. */
+/** Several addresses, because one may have at most a thousand connections. */
 const manyAddresses = (block: number, count: number) =>
   Array.from({ length: count }, (_, at) => `127.${block}.${at >> 7}.${(at & 127) + 1}`);
 
@@ -53,7 +53,7 @@ function signIn(email: string, password: string, from?: string): Asked {
   return { method: 'POST', path: '/auth/password', body, ...(from === undefined ? {} : { from }) };
 }
 
-/** Mostly one of the first, as people turn them; every sixteenth from anywhere. */
+/** Mostly one of the first pages, as people read them; every sixteenth from anywhere. */
 function pageOf(asked: number, pages: number): number {
   return 1 + (asked % (asked % 16 === 0 ? pages : Math.min(8, pages)));
 }
@@ -84,7 +84,7 @@ async function generateKeys(scene: Scene): Promise<void> {
   await Promise.all([all(scene, requests), behind()]);
 }
 
-/** A byte every quarter of a second. */
+/** Sends a byte every quarter of a second. */
 function trickle(socket: Socket, text: string): void {
   let at = 0;
   const timer = setInterval(() => socket.write(text[at++ % text.length]!), 250);
@@ -101,7 +101,7 @@ function sendSlowly({ data, exchanges }: Scene): undefined {
   });
 }
 
-/** A kilobyte every tenth of a second, of several answers or, two of them, of one that never ends. */
+/** Reads a kilobyte every tenth of a second, of several answers or, on two connections, of one that never ends. */
 function readSlowly(scene: Scene): undefined {
   const reads = readRequest(scene.data.read).repeat(20);
   const long = textOf(exportOf(scene));
@@ -115,7 +115,7 @@ function readSlowly(scene: Scene): undefined {
   });
 }
 
-/** Each request with an access key that was restricted for it, so that no kept answer serves it. */
+/** Each request has its own restricted access key, so that no cached answer can be used. */
 async function restrictAnew({ data: { large }, exchanges }: Scene): Promise<void> {
   const names = (at: number) => ({ names: ['SECRET_*', `RESTRICTED_${at}`] });
   const tokens = await Promise.all(
@@ -129,7 +129,7 @@ async function restrictAnew({ data: { large }, exchanges }: Scene): Promise<void
   }));
 }
 
-/** With an API key of its own for each line: a caller compares so many values in a minute, and no more. */
+/** Each line has its own API key, because the number of values that a caller may compare per minute is limited. */
 async function compareVaults({ data: { large }, exchanges }: Scene): Promise<void> {
   const comparing = JSON.stringify({ vault_ids: [large.id, large.second.id] });
   const keys = await Promise.all(

@@ -1,9 +1,9 @@
 /**
- * The same request again and again at a fixed rate, whatever becomes of the answers: what is due goes out on the next
- * free connection, and its delay counts from when it was due. So a service that stands still is charged for everyone
- * who would have asked meanwhile. Without a rate, each connection asks again as soon as it is answered.
+ * Repeats the same request at a fixed rate, whatever the answers are: a request that is due is sent on the next free
+ * connection, and its delay counts from the time it was due. So a stalled service is charged for all requests that were
+ * due in the meantime. Without a rate, each connection repeats the request as soon as it is answered.
  *
- * Started by `watch`, it is a process of its own that tells every tenth of a second how many answers were good.
+ * Started by `watch`, it is a separate process that reports the number of good answers every tenth of a second.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export interface SteadyPlan {
   readonly request: string;
   /** Per second, over all connections. */
   readonly rate: number | null;
-  /** How many milliseconds a request waits for a free connection before it is given up. */
+  /** The milliseconds that a request waits for a free connection before it is dropped. */
   readonly patience: number | null;
   readonly addresses?: readonly string[];
 }
@@ -28,13 +28,13 @@ export interface Progress {
   readonly good: number;
 }
 
-/** When each request was due, and how long it took from then. */
+/** The time at which each request was due, and how long it took from then. */
 export interface Delays {
   readonly due: readonly number[];
   readonly taken: readonly number[];
 }
 
-/** An answer later than this helps nobody. */
+/** A later answer does not count as good. */
 const inTime = 1_000;
 const tellEvery = 100;
 const reconnectAfter = 50;
@@ -70,7 +70,7 @@ export class SteadyLoad {
     clearInterval(this.#timer);
     const now = clock();
     for (const { socket, due } of this.#lines) {
-      if (due !== null) this.#note(due, now - due); // It has waited so long at least.
+      if (due !== null) this.#note(due, now - due); // It has waited at least this long.
       socket.destroy();
     }
   }
@@ -142,7 +142,7 @@ export interface Watch {
   stop(): Promise<Delays>;
 }
 
-/** A steady load in a process of its own, so that nothing but the service can delay it. */
+/** A steady load in a separate process, so that only the service can delay it. */
 export function watch(plan: SteadyPlan): Watch {
   const progress: Progress[] = [];
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), { serialization: 'advanced' });
@@ -164,7 +164,7 @@ export function watch(plan: SteadyPlan): Watch {
   };
 }
 
-/** How many answers a second were good between two moments. */
+/** The number of good answers per second between two times. */
 export function goodBetween(progress: readonly Progress[], from: number, to: number): number {
   const within = progress.filter(({ at }) => at >= from && at <= to);
   const [first, last] = [within[0], within.at(-1)];

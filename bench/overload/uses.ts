@@ -1,4 +1,4 @@
-/** Agents that have secrets and keys used as much as they can, and how another one fares beside them. */
+/** Agents that use secrets and keys as much as they can, and the effect on another agent. */
 import { generateKeyPair } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { clock } from './steady-load.ts';
 const value = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg0Ae5';
 const longest = 1_048_576;
 
-/** Answers of 1 MiB in which the value is everywhere: what takes longest to look through. */
+/** Answers of 1 MiB full of the value, which take longest to search. */
 export async function longAnswers(scene: Scene): Promise<Press> {
   const body = `${value}, `.repeat(longest / (value.length + 2)).slice(0, -2);
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ export async function signatures(scene: Scene): Promise<Press> {
   return beside(scene, asked, asked);
 }
 
-/** One agent asks 64 times at once, another one after the other, as it did alone. */
+/** One agent makes 64 calls at a time; another makes one call after the other, as before without the first. */
 async function beside(
   scene: Scene,
   greedy: (token: string) => Asked,
@@ -102,7 +102,7 @@ async function asking(
   return seen;
 }
 
-/** What is refused for another reason than its number would measure nothing. */
+/** Fails on calls that are refused for other reasons than their number, because they would measure nothing. */
 async function proven({ exchanges }: Scene, { path, token, body }: Asked): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const answer = await fetch(`http://127.0.0.1:${exchanges.port}${path}`, {
