@@ -101,7 +101,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
     it('every route is a door of a kind of credential that is forged here, or takes none', () => {
       // What an issuer sends is forged in single-sign-on.test.ts and identities.test.ts, its tokens in token-zoo.test.ts.
       const kinds =
-        /^(none|none, or the dashboard's session|none; the dashboard's session, .*|what the issuer sends back|identity that the issuer vouched for|email and password|passkey|setup link|invitation|dashboard's session(, and a proof .*|, and the code .*)?|device code|API key of a command line's .*|session id.*|vault access key|public token|API key or vault access key, in .*|token of an issuer, secret id .*)$/;
+        /^(none|none, or the dashboard's session|none; the dashboard's session, .*|what the issuer sends back|identity confirmed by the single sign-on issuer|email and password|passkey|setup link|invitation|dashboard's session(, and a proof .*|, and the code .*)?|device code|API key of a command line's .*|session id.*|vault access key|public token|API key or vault access key, in .*|token of an issuer, secret id .*)$/;
       for (const [route, credential] of otherDoors) assert.match(credential, kinds, route);
       assert.ok(general().length > 60);
       assert.ok(doorsOf('dashboard').length > 10);
