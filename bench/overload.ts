@@ -163,7 +163,7 @@ ${process.version}: ${connections} connections read a vault of 50 secrets at hal
 of pressure at a time, on a service with ${count(size.vaults)} more vaults and ${count(size.logEntries)} entries in its log. *Kept* is the share of answers
 within a second of when they were due, compared with the calm period just before; if the pressure is reads, all of them count,
 compared with the unloaded maximum. \`/livez\` is requested every 20 ms. Clients refused with 503 and \`Retry-After\` retry
-after 0.1 s. The limits: 80 % kept (90 % beside idle or slow connections), 99 % of \`/livez\` within ${limits.livez} ms,
+after 0.1 s. The limits: 80 % kept (90 % with idle or slow connections), 99 % of \`/livez\` within ${limits.livez} ms,
 ${limits.memory} MB, and reads back at 95 % within ${limits.recovery} s. ✗ marks figures beyond them.
 
 ${table(heads, rows)}

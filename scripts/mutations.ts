@@ -15,7 +15,7 @@ export const listFolder = join(root, 'test/mutations');
 export interface Change {
   readonly file: string;
   /**
-   * The declaration that the text stands in, as scripts/declarations.ts names it; the list has it in place of the file.
+   * The declaration that contains the text, as scripts/declarations.ts names it; the list has it instead of the file.
    */
   readonly in?: string;
   /** Stands there exactly once, whatever its white space, unless `at` says where. */

@@ -33,10 +33,11 @@ async function testAll(named: readonly string[]): Promise<number> {
   const first = await runQueued(longestFirst(files));
   const mayBeUnsteady = !first.isBroken && first.failed.length > 0 && first.failed.length <= mostUnsteady;
   if (first.code === 0 || !mayBeUnsteady) return first.code;
-  console.log(`\nFailed among others, and run again alone:\n${listed(first.failed)}\n`);
+  console.log(`\nFailed with other tests, and run again alone:\n${listed(first.failed)}\n`);
   const second = await run(first.failed, 1, longestFile);
   const unsteady = first.failed.filter(file => !second.failed.includes(file));
-  if (second.code === 0) console.log(`\nUnsteady: failed among others, passed alone:\n${listed(unsteady)}`);
+  if (second.code === 0)
+    console.log(`\nUnsteady: failed with other tests, passed alone:\n${listed(unsteady)}`);
   return second.code;
 }
 

@@ -58,7 +58,7 @@ describe('a test run', () => {
     fails('!again');
     const unsteady = runAll();
     assert.equal(unsteady.status, 0, said(unsteady));
-    assert.match(said(unsteady), /Unsteady: failed among others, passed alone:\n.*unsteady\.test\.mjs/);
+    assert.match(said(unsteady), /Unsteady: failed with other tests, passed alone:\n.*unsteady\.test\.mjs/);
     fails('true');
     const failing = runAll();
     assert.equal(failing.status, 1, said(failing));

@@ -64,7 +64,7 @@ async function beside(
     const greedily = exchanges.keepAsking(64, () => greedy(first));
     await asking(exchanges, modest(second), Infinity, seen =>
       scene.note(
-        `another agent: ${seen.counts.answered} answered, ${seen.counts.refused} refused, ${seen.perSecond.toFixed(1)}/s beside it and ${alone.perSecond.toFixed(1)}/s alone, ${Math.round(seen.slowest)} ms at most`,
+        `another agent: ${seen.counts.answered} answered, ${seen.counts.refused} refused, ${seen.perSecond.toFixed(1)}/s with it and ${alone.perSecond.toFixed(1)}/s alone, ${Math.round(seen.slowest)} ms at most`,
       ),
     );
     await greedily;

@@ -30,7 +30,7 @@ export function admin(options: ConnectionOptions): Admin {
   });
 }
 
-/** The same operations over another way to send a request, which answers with what the body says. */
+/** The same operations with another function for sending requests, which returns the parsed body. */
 export function operationsOver(ask: (path: string, asked: ClientRequest) => Promise<unknown>): Admin {
   const call = (operation: string) => {
     const [method, path] = operation.split(' ') as [string, string];

@@ -15,7 +15,7 @@ import { isRead, type PeerOf } from './request.ts';
 export const sessionCookie = '__Host-strongroom';
 export const signOnCookie = '__Host-strongroom-sso';
 
-/** Null where the request names the service by an address that is not its own. */
+/** Null if the request names the service by an address that is not its own. */
 export type SiteOf = (request: IncomingMessage) => Site | null;
 
 interface SiteParts {

@@ -40,7 +40,7 @@ export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
   readonly proveData: (challenge: string) => string;
   /** The addresses under which this service is known. */
   readonly addresses: AddressSettings;
-  /** Null where the operator did not turn it on. */
+  /** Null if the operator did not turn it on. */
   readonly oauth: OAuthSurface | null;
 }
 
@@ -49,7 +49,7 @@ export interface AppParts extends SurfaceParts {
   readonly countRequests: CountRequests;
   readonly siteOf: SiteOf;
   readonly singleSignOn: SingleSignOn | null;
-  /** Null where the operator did not turn it on. */
+  /** Null if the operator did not turn it on. */
   readonly oauth: OAuthSurface | null;
 }
 

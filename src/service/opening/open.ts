@@ -33,7 +33,7 @@ export interface Strongroom {
   readonly aged: () => number;
   readonly newId: NewId;
   readonly meter: Meter;
-  /** Finishes what is in progress, then closes. */
+  /** Finishes work in progress, then closes. */
   close(): Promise<void>;
 }
 
