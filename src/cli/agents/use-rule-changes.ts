@@ -18,7 +18,10 @@ const ruleOptions = {
   host: list('HOST[,HOST]', 'the hosts that calls may go to: exact names'),
   method: list('METHOD[,METHOD]', 'the methods: GET, HEAD, POST, PUT, PATCH, DELETE'),
   path: list('PATTERN[,PATTERN]', 'the paths: * matches within a segment, ** across segments'),
-  place: text('PLACE', 'bearer, header:NAME[:PREFIX], basic:USER, query:NAME, json:POINTER or form:FIELD'),
+  place: text(
+    'PLACE',
+    'where the value goes: bearer, header:NAME[:PREFIX], basic:USER, query:NAME, json:POINTER or form:FIELD',
+  ),
   'request-header': list('NAME[,NAME]', 'headers that the caller may set'),
   'response-header': list('NAME[,NAME]', 'headers of the answer that are returned'),
   response: choice('what is returned of the answer', responseModes),
@@ -141,7 +144,7 @@ export const addCommand: Command = {
   summary: 'create a use rule for a secret or a key',
   options: addOptions,
   about:
-    'Creates a use rule and prints its id. It requires an API key that may reveal the secret or key of the rule.',
+    'Creates a use rule and prints its id. It requires an API key that may reveal the secrets of the vault.',
   run: async args => {
     const { values, positionals } = readCommand(addOptions, args, process.env, 1);
     const [name] = positionals;
