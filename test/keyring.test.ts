@@ -11,10 +11,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import promises, { rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
 import { Keyring, type SealedPlace, type StampField } from '../src/keyring/keyring.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
@@ -250,6 +251,20 @@ describe('the key file', () => {
     const before = readFileSync(path, 'utf8');
     await keyFile(path).create();
     assert.equal(readFileSync(path, 'utf8'), before);
+  });
+
+  it('is not made where it can’t be put in its place, and leaves nothing there', async () => {
+    const path = freshPath();
+    const refused = Object.assign(new Error('no links here'), { code: 'EPERM' });
+    const linking = mock.method(promises, 'link', () => Promise.reject(refused));
+    syncBuiltinESMExports();
+    try {
+      await assert.rejects(keyFile(path).create(), refused);
+    } finally {
+      linking.mock.restore();
+      syncBuiltinESMExports();
+    }
+    assert.deepEqual(readdirSync(join(path, '..')), []);
   });
 
   it('two first starts at once end with one key', async () => {
