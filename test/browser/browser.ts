@@ -192,3 +192,26 @@ function askOnce(page: Page, method: string, path: string, body?: unknown): Prom
     [method, path, body === undefined ? undefined : JSON.stringify(body)] as const,
   );
 }
+
+/** The same call with many bodies at once. */
+export async function askAll(
+  page: Page,
+  method: string,
+  path: string,
+  bodies: readonly object[],
+): Promise<void> {
+  const statuses = await page.evaluate(
+    ([how, where, all]) =>
+      Promise.all(
+        all.map(async body => {
+          const headers = { 'content-type': 'application/json' };
+          const answer = await fetch(where, { method: how, headers, body });
+          await answer.arrayBuffer();
+          return answer.status;
+        }),
+      ),
+    [method, path, bodies.map(body => JSON.stringify(body))] as const,
+  );
+  const refused = statuses.filter(status => status !== 200);
+  if (refused.length > 0) throw new Error(`${path}: ${refused}`);
+}

@@ -156,7 +156,7 @@ const visits: readonly Visit[] = [
  * the focus on.
  */
 const run = `(async tags => {
-  const { violations } = await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, { runOnly: tags });
+  const { violations } = await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, { runOnly: tags, resultTypes: ['violations'] });
   return violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html.slice(0, 160)).join(' | '));
 })(${JSON.stringify(rules)})`;
 
@@ -211,9 +211,10 @@ async function lookAt(page: Page, what: string, ways: readonly Way[]): Promise<v
 
 /** Runs in the page: text that is cut off without an ellipsis. */
 const cutOff = `[...document.querySelectorAll('main :not(input), [role=dialog] :not(input)')].filter(one => {
+  // Sizes are known already; styles are asked for of the few that are too wide.
+  if (one.clientWidth <= 1 || one.scrollWidth <= one.clientWidth + 1) return false;
   const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(one);
-  if (!['hidden', 'clip'].includes(overflowX) || textOverflow === 'ellipsis' || webkitLineClamp !== 'none') return false;
-  return one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1;
+  return ['hidden', 'clip'].includes(overflowX) && textOverflow !== 'ellipsis' && webkitLineClamp === 'none';
 }).map(one => one.outerHTML.slice(0, 160))`;
 
 /** Runs in the page: controls that are too low to tap. Links inside text are exempt. */
