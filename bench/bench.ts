@@ -10,6 +10,7 @@ import { fanOut } from '../src/events/fan-out.ts';
 import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
 import { placeOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { askingDomain } from '../test/asking.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -191,15 +192,16 @@ async function fillVault(
   secrets: number,
 ) {
   const caller = operatorOf(organizationId, newId);
-  const { id } = await domain.vaults.create(caller, { name: `vault ${number}` });
+  const { vaults, secrets: stored, accessKeys } = askingDomain(domain);
+  const { id } = await vaults.create(caller, { name: `vault ${number}` });
   const secretIds: string[] = [];
   for (let at = 0; at < secrets; at += 200) {
     const batch = Array.from({ length: Math.min(200, secrets - at) }, (_, index) =>
-      domain.secrets.create(caller, { vault_id: id, name: `SECRET_${at + index}`, value: 'x'.repeat(40) }),
+      stored.create(caller, { vault_id: id, name: `SECRET_${at + index}`, value: 'x'.repeat(40) }),
     );
     for (const secret of await Promise.all(batch)) secretIds.push(secret.id);
   }
-  const { token } = await domain.accessKeys.create(caller, { vault_id: id, name: 'bench' });
+  const { token } = await accessKeys.create(caller, { vault_id: id, name: 'bench' });
   return { id, token: token!, secretIds };
 }
 

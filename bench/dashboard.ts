@@ -11,6 +11,7 @@ import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts'
 import { serve } from '../src/service/serve.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { askingDomain } from '../test/asking.ts';
 import { launch, open, password } from '../test/browser/browser.ts';
 
 const secrets = Number(process.argv[2] ?? 10_000);
@@ -31,7 +32,8 @@ async function seed(place: readonly string[]): Promise<Seeded> {
   const start = Date.now();
   let time = start - 30 * day;
   const strongroom = await openStrongroom(readConfig(serveOptions, place, {}), false, () => time);
-  const { domain, newId } = strongroom;
+  const { newId } = strongroom;
+  const domain = askingDomain(strongroom.domain);
   const operator = (id: string) => operatorOf(id, newId);
   const { id } = await domain.organizations.create(operator, 'Large', {
     plan: 'enterprise',
@@ -63,7 +65,8 @@ async function write(
   vault: string,
   key: string,
 ): Promise<void> {
-  const { domain, newId } = strongroom;
+  const { newId } = strongroom;
+  const domain = askingDomain(strongroom.domain);
   const all = Array.from({ length: batch }, (_, index) =>
     domain.ledger.record({
       organization_id: organization,

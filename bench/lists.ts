@@ -11,9 +11,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Caller } from '../src/access/caller.ts';
 import { operatorOf } from '../src/cli/service/operator.ts';
-import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { type AskingDomain, askingDomain } from '../test/asking.ts';
 import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
 
 const secretsPerVault = 100;
@@ -21,7 +22,7 @@ const rounds = 150;
 const most = 3;
 
 interface Filled {
-  readonly strongroom: Strongroom;
+  readonly domain: AskingDomain;
   readonly caller: Caller;
   readonly vaultId: string;
   readonly newest: string;
@@ -32,26 +33,24 @@ type Ask = (filled: Filled) => Promise<unknown>;
 
 const page = { page: 1, limit: 20 };
 const asks: Record<string, Ask> = {
-  'secrets, first page': ({ strongroom, caller }) => strongroom.domain.secrets.list(caller, page),
-  'secrets, second page as of the first': ({ strongroom, caller, newest }) =>
-    strongroom.domain.secrets.list(caller, { page: 2, limit: 20, as_of: newest }),
-  'secrets of one vault': ({ strongroom, caller, vaultId }) =>
-    strongroom.domain.secrets.list(caller, { ...page, vault_id: vaultId }),
-  'active secrets': ({ strongroom, caller }) =>
-    strongroom.domain.secrets.list(caller, { ...page, state: 'active' }),
-  'secrets by a tag': ({ strongroom, caller }) =>
-    strongroom.domain.secrets.list(caller, { ...page, tag: 'place=first' }),
-  'all resources, first page': ({ strongroom, caller }) => strongroom.domain.resources.list(caller, page),
-  'audit log, first page': ({ strongroom, caller }) => strongroom.domain.logs.audits(caller, page),
+  'secrets, first page': ({ domain, caller }) => domain.secrets.list(caller, page),
+  'secrets, second page as of the first': ({ domain, caller, newest }) =>
+    domain.secrets.list(caller, { page: 2, limit: 20, as_of: newest }),
+  'secrets of one vault': ({ domain, caller, vaultId }) =>
+    domain.secrets.list(caller, { ...page, vault_id: vaultId }),
+  'active secrets': ({ domain, caller }) => domain.secrets.list(caller, { ...page, state: 'active' }),
+  'secrets by a tag': ({ domain, caller }) => domain.secrets.list(caller, { ...page, tag: 'place=first' }),
+  'all resources, first page': ({ domain, caller }) => domain.resources.list(caller, page),
+  'audit log, first page': ({ domain, caller }) => domain.logs.audits(caller, page),
 };
 
 /** Their cost grows with the number of skipped entries; shown for information. */
 const linear: Record<string, Ask> = {
-  'search within names': ({ strongroom, caller }) =>
-    strongroom.domain.secrets.list(caller, { ...page, q: 'nothing like it' }),
-  'secrets, last page': async ({ strongroom, caller }) => {
-    const { total } = (await strongroom.domain.secrets.list(caller, page)).pagination;
-    await strongroom.domain.secrets.list(caller, { page: Math.ceil(total / 20), limit: 20 });
+  'search within names': ({ domain, caller }) =>
+    domain.secrets.list(caller, { ...page, q: 'nothing like it' }),
+  'secrets, last page': async ({ domain, caller }) => {
+    const { total } = (await domain.secrets.list(caller, page)).pagination;
+    await domain.secrets.list(caller, { page: Math.ceil(total / 20), limit: 20 });
   },
 };
 
@@ -106,22 +105,23 @@ async function fill(engine: 'sqlite' | 'postgres', vaults: number): Promise<Fill
   const url = engine === 'postgres' ? await freshDatabase() : null;
   const flags = ['--data', data, ...(url === null ? [] : ['--database-url', url])];
   const strongroom = await openStrongroom(readConfig(serveOptions, flags, {}), true);
+  const domain = askingDomain(strongroom.domain);
   const operator = (id: string) => operatorOf(id, strongroom.newId);
   const plan = { plan: 'enterprise', enterpriseLimit: 0 } as const;
-  const { id } = await strongroom.domain.organizations.create(operator, 'Bench', plan);
+  const { id } = await domain.organizations.create(operator, 'Bench', plan);
   const caller = operator(id);
   let vaultId = '';
-  for (let at = 0; at < vaults; at++) vaultId = await fillVault(strongroom, caller, at);
+  for (let at = 0; at < vaults; at++) vaultId = await fillVault(domain, caller, at);
   if (url !== null) await analyse(url);
-  const { data: listed } = await strongroom.domain.secrets.list(caller, page);
+  const { data: listed } = await domain.secrets.list(caller, page);
   const close = async () => {
     await strongroom.close();
     await rm(data, { recursive: true });
   };
-  return { strongroom, caller, vaultId, newest: listed[0]!.id, close };
+  return { domain, caller, vaultId, newest: listed[0]!.id, close };
 }
 
-async function fillVault({ domain }: Strongroom, caller: Caller, number: number): Promise<string> {
+async function fillVault(domain: AskingDomain, caller: Caller, number: number): Promise<string> {
   const { id } = await domain.vaults.create(caller, { name: `vault ${number}` });
   const secrets = Array.from({ length: secretsPerVault }, (_, at) =>
     domain.secrets.create(caller, {

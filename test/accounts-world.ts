@@ -30,6 +30,7 @@ import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
 import { openData } from '../src/service/opening/open-data.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { type Asking, asking, takes } from './asking.ts';
 
 export const password = 'correct horse battery staple';
 export const site = { origin: 'http://localhost:4270', host: 'localhost' };
@@ -64,16 +65,24 @@ export async function domainWorld() {
   };
   const database = new DatabaseSync(join(folder, 'strongroom.db'), { timeout: 10_000 });
   let addresses = 0;
+  const credentials = credentialsWith(parts, records);
+  const made = <S extends keyof typeof takes, Service extends object>(name: S, service: Service) =>
+    asking(parts.guard, service, takes[name] as never) as Asking<Service, (typeof takes)[S]>;
   return {
     ...foundation,
-    organizations: organizationsWith(parts),
-    groups,
-    members: membersWith(parts, records, groups),
-    accounts: accountsWith({ ...parts, people, attempts, authenticate, passwordPool, passwordCosts }),
-    ...credentialsWith(parts, records),
-    vaults: vaultsWith(parts, records),
-    identities,
-    secretIds: secretIdsWith(parts, identities),
+    organizations: made('organizations', organizationsWith(parts)),
+    groups: made('groups', groups),
+    members: made('members', membersWith(parts, records, groups)),
+    accounts: made(
+      'accounts',
+      accountsWith({ ...parts, people, attempts, authenticate, passwordPool, passwordCosts }),
+    ),
+    apiKeys: made('apiKeys', credentials.apiKeys),
+    accessKeys: made('accessKeys', credentials.accessKeys),
+    publicTokens: made('publicTokens', credentials.publicTokens),
+    vaults: made('vaults', vaultsWith(parts, records)),
+    identities: made('identities', identities),
+    secretIds: made('secretIds', secretIdsWith(parts, identities)),
     logins: loginsWith({ ...parts, attempts, issuers, authenticate }),
     issuers,
     documents,

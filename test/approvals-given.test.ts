@@ -13,6 +13,7 @@ import {
 import { type Approvals, approvalsWith } from '../src/domain/uses/approvals.ts';
 import { approversWith } from '../src/domain/uses/approvers.ts';
 import type { ApprovalRow } from '../src/store/records/approvals.ts';
+import { type Asking, asking, takes } from './asking.ts';
 import { BareUses, newId, organizationId, vaultId } from './bare-uses.ts';
 
 const minute = 60_000;
@@ -297,7 +298,7 @@ describe('those who decide about calls', () => {
   let changes: { verb: string; lasts: unknown; row: ApprovalRow; touches: readonly string[] }[];
   let vaults: readonly string[] | null;
   let asked: Record<string, unknown>[];
-  let approvals: Approvals;
+  let approvals: Asking<Approvals, typeof takes.approvals>;
   const person = { kind: 'member', id: 'person', organizationId } as unknown as Caller;
   beforeEach(() => {
     now = 100 * minute;
@@ -352,7 +353,8 @@ describe('those who decide about calls', () => {
       },
     };
     const sealer = { open: () => Buffer.from(JSON.stringify({ rule: 'r', access_key: 'k', secret: 'S' })) };
-    approvals = approvalsWith(parts as never, { openVault: async () => ({ sealer }) } as never);
+    const own = approvalsWith(parts as never, { openVault: async () => ({ sealer }) } as never);
+    approvals = asking(parts.guard as never, own, takes.approvals);
   });
 
   it('approve one call, for as long as it was asked for', async () => {

@@ -13,6 +13,7 @@ import { operatorOf } from '../src/cli/service/operator.ts';
 import { chunkSize, opened } from '../src/keyring/age/age.ts';
 import { AgeError } from '../src/keyring/age/header.ts';
 import { identityFrom, newKeyPair } from '../src/keyring/age/keys.ts';
+import { askingDomain } from './asking.ts';
 import { emptyPlace, identity, pair, restoreFrom, take } from './backups.ts';
 import { run, start } from './command.ts';
 import { beside, type EngineName, engines, eventually, makeOrganization } from './harness.ts';
@@ -30,10 +31,11 @@ async function fill(place: readonly string[]): Promise<void> {
   const { organizationId } = await makeOrganization(place, 'Test', 'enterprise', 0);
   await beside({ place }, async ({ domain, newId }) => {
     const operator = operatorOf(organizationId, newId);
-    const vault = await domain.vaults.create(operator, { name: 'v' });
+    const { vaults, secrets } = askingDomain(domain);
+    const vault = await vaults.create(operator, { name: 'v' });
     for (let at = 0; at < 4; at++) {
       const value = randomBytes(30_000).toString('base64');
-      await domain.secrets.create(operator, { vault_id: vault.id, name: `S${at}`, value });
+      await secrets.create(operator, { vault_id: vault.id, name: `S${at}`, value });
     }
   });
 }

@@ -13,7 +13,7 @@ const reads: Permissions = { all: ['vaults:read'] };
 const writes: Permissions = { all: ['vaults:write'] };
 const query = pageQuery.extend({ sort: z.string().optional() });
 type Item = { id: string; name: string; version: number };
-type Declaration = CollectionDeclaration<Item, z.output<typeof query>, object, object, Item>;
+type Declaration = CollectionDeclaration<'vaults', Item, z.output<typeof query>, object, object, Item>;
 
 /** A double of the service of a collection, which notes what it was asked for. */
 function world(more: Partial<Declaration> & { list?: object; remark?: string | null } = {}) {
@@ -63,6 +63,7 @@ function world(more: Partial<Declaration> & { list?: object; remark?: string | n
   const handle = (route: Route<Permissions>, call: object) =>
     route.handle({
       caller: {},
+      permits: [{ action: `${own.name ?? 'vaults'}:${route.method === 'GET' ? 'read' : 'write'}` }],
       id: 'i',
       query: {},
       body: {},
@@ -165,10 +166,18 @@ describe('the routes of a collection', () => {
     assert.notEqual(trash.deleting.query, undefined);
   });
 
+  it('are not handled with a permit for something else', async () => {
+    const { getting, updating, handle, calls } = world();
+    const permits = [{ action: 'keys:write' }];
+    await assert.rejects(async () => handle(getting, { permits }), /is none for vaults:read/);
+    await assert.rejects(async () => handle(updating, { permits }), /is none for vaults:write/);
+    assert.deepEqual(calls, []);
+  });
+
   it('take read-only members back as they are', async () => {
     const { updating } = world();
     assert.deepEqual(updating.readOnly!.members, new Set(['id', 'version']));
-    assert.deepEqual(await updating.readOnly!.shown({ caller: {} } as never, 'i'), {
+    assert.deepEqual(await updating.readOnly!.shown({ permits: [{ action: 'vaults:read' }] } as never, 'i'), {
       id: 'i',
       type: 'secret',
     });

@@ -107,11 +107,12 @@ describe('while PostgreSQL is away', { timeout: 120_000 }, () => {
     const other = await openStrongroom(readConfig(serveOptions, place, {}), false);
     const origin = { requestId: '1', address: '127.0.0.1', userAgent: 't' };
     const caller = await other.domain.authenticate.apiKey(key, origin);
+    const permit = await other.domain.guard.admit(caller, 'webhooks:write');
     const webhook = { url: 'https://hooks.example.com/', events: ['resource.created' as const] };
     await cluster.halt();
     await everythingIsRefused();
     // Whoever got in before is told of the outage, not that their vault is none.
-    const made = other.domain.webhooks.create(caller, { ...webhook, vault_ids: [vaultId] });
+    const made = other.domain.webhooks.create(permit, { ...webhook, vault_ids: [vaultId] });
     await assert.rejects(made, { code: 'UNAVAILABLE' });
     await other.close();
     await cluster.resume();

@@ -50,7 +50,7 @@ describe('the dialect on the management plane', () => {
           return { id: keyId, name: 'web', expirationDate: null, maxUses: null };
         },
       },
-      withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb),
+      guard: { withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb) },
       namedSecrets: {
         checkVault: async () => note('checkVault'),
         write: async (
@@ -96,14 +96,7 @@ describe('the dialect on the management plane', () => {
     status: number,
     calls: string[],
   ][] = [
-    [
-      'GET',
-      'v1/secret/config',
-      apiKey,
-      undefined,
-      200,
-      ['apiKey sr_api_key', 'apiKey sr_api_key', 'checkVault'],
-    ],
+    ['GET', 'v1/secret/config', apiKey, undefined, 200, ['apiKey sr_api_key', 'checkVault']],
     [
       'PUT',
       'v1/secret/data/a',
@@ -112,16 +105,9 @@ describe('the dialect on the management plane', () => {
       200,
       ['apiKey sr_api_key', 'apiKey sr_api_key', 'write a x'],
     ],
-    [
-      'DELETE',
-      'v1/secret/data/a',
-      apiKey,
-      undefined,
-      204,
-      ['apiKey sr_api_key', 'apiKey sr_api_key', 'remove'],
-    ],
+    ['DELETE', 'v1/secret/data/a', apiKey, undefined, 204, ['apiKey sr_api_key', 'remove']],
     // An API key's own token is judged as an API key, an access key's by a read of itself.
-    ['GET', 'v1/auth/token/lookup-self', apiKey, undefined, 200, ['apiKey sr_api_key', 'apiKey sr_api_key']],
+    ['GET', 'v1/auth/token/lookup-self', apiKey, undefined, 200, ['apiKey sr_api_key']],
     ['PUT', 'v1/auth/token/renew-self', apiKey, {}, 200, ['apiKey sr_api_key', 'apiKey sr_api_key']],
     [
       'PUT',
@@ -147,7 +133,7 @@ describe('the dialect on the management plane', () => {
     ['GET', 'v1/secret/data/a', accessKey, undefined, 403, []],
     ['PUT', 'v1/secret/data/a', {}, { data: {} }, 403, []],
     ['GET', '', {}, undefined, 403, []],
-    ['GET', '', apiKey, undefined, 404, ['apiKey sr_api_key', 'apiKey sr_api_key']],
+    ['GET', '', apiKey, undefined, 404, ['apiKey sr_api_key']],
     // What asks for more than there is comes after the proof, and before the call.
     [
       'GET',

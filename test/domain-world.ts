@@ -8,11 +8,11 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import type { AuditLog } from '../src/contract/logs.ts';
 import type { GrantedRole } from '../src/contract/names.ts';
-import type { Domain } from '../src/domain/domain.ts';
 import type { SignedInAs } from '../src/domain/sessions/dashboard-sessions.ts';
 import { openStrongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { type AskingDomain, askingDomain } from './asking.ts';
 import { cheapPasswords, timePassing } from './harness.ts';
 import { dataFolder } from './postgres.ts';
 
@@ -24,7 +24,7 @@ export interface Joined extends SignedInAs {
 }
 
 export interface DomainWorld {
-  readonly domain: Domain;
+  readonly domain: AskingDomain;
   /** May do everything, and nothing that is stored proves it. */
   readonly operator: Caller;
   readonly origin: Caller['origin'];
@@ -54,7 +54,8 @@ export async function openDomain(): Promise<DomainWorld> {
   };
   const config = readConfig(serveOptions, ['--data', data], {});
   const parts = { elapsed: timePassing(), passwordCosts: cheapPasswords };
-  const { domain, close, newId } = await openStrongroom(config, false, wall, parts);
+  const { domain: own, close, newId } = await openStrongroom(config, false, wall, parts);
+  const domain = askingDomain(own);
   const operatorIn = (id: string) => trustedCaller('operator', 'operator', 'operator', id, newId());
   const { id } = await domain.organizations.create(operatorIn, 'Test', {
     plan: 'enterprise',

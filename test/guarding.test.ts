@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
-import { type Guard, guardWith, type Permit, vaultsAsked } from '../src/domain/kernel/guard.ts';
+import { type Guard, guardWith, type Permit, permitFor, vaultsAsked } from '../src/domain/kernel/guard.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import type { GuardedChange } from '../src/domain/kernel/subjects.ts';
 import type { AuditEntry } from '../src/logs/entries.ts';
@@ -99,6 +99,36 @@ describe('a permit', () => {
     const apart = () => guard.admit({ ...some, vaultRoles }, 'logs:read', 'secrets:write');
     assert.equal(await outcomeOf(apart), 'FORBIDDEN');
     assert.equal(denied[0]!.action, 'logs:read');
+  });
+
+  it('for any of some actions is for the first that is held, and refused by the first of all', async () => {
+    const { guard, denied } = started();
+    const any = ['webhooks:write', 'secrets:write', 'secrets:read'] as const;
+    assert.equal((await guard.admitAny(owner, any)).action, 'webhooks:write');
+    const { action, vaults } = await guard.admitAny(some, any);
+    assert.deepEqual([action, vaults], ['secrets:write', ['v1']]);
+    assert.equal(denied.length, 0);
+    const neither = () => guard.admitAny(viewer, ['webhooks:write', 'secrets:write']);
+    assert.equal(await outcomeOf(neither), 'FORBIDDEN');
+    assert.equal(denied[0]!.action, 'webhooks:write');
+  });
+
+  it('within another is for where both are, and refused where that is nowhere', async () => {
+    const { guard, denied } = started();
+    const reading = await guard.admit(some, 'secrets:read');
+    const writing = await guard.admit(some, 'secrets:write');
+    assert.deepEqual(await guard.within(reading, writing), { ...reading, vaults: ['v1'] });
+    assert.deepEqual(await guard.within(reading, await guard.admit(owner, 'logs:read')), reading);
+    assert.equal((await guard.within(await guard.admit(owner, 'keys:read'), writing)).vaults?.length, 1);
+    const elsewhere = { ...writing, vaults: ['v3'] };
+    assert.equal(await outcomeOf(() => guard.within(reading, elsewhere)), 'FORBIDDEN');
+    assert.deepEqual([denied.length, denied[0]!.action], [1, 'secrets:read']);
+  });
+
+  it('is taken for one of some actions only where it is', async () => {
+    const permit = await started().guard.admit(owner, 'secrets:read');
+    assert.equal(permitFor(permit, 'keys:read', 'secrets:read'), permit);
+    assert.throws(() => permitFor(permit, 'keys:read'), /a permit for secrets:read is none for keys:read/);
   });
 
   const lists: [readonly string[] | null, string | undefined, readonly string[] | undefined][] = [

@@ -272,7 +272,8 @@ export async function makeOrganization(
   try {
     const operator = (id: string) => operatorOf(id, strongroom.newId);
     const { id } = await strongroom.domain.organizations.create(operator, name, { plan, enterpriseLimit });
-    const { token } = await strongroom.domain.apiKeys.create(operator(id), { name: 'Owner', role: 'owner' });
+    const permit = await strongroom.domain.guard.admit(operator(id), 'api-keys:write');
+    const { token } = await strongroom.domain.apiKeys.create(permit, { name: 'Owner', role: 'owner' });
     return { organizationId: id, key: token! };
   } finally {
     await strongroom.close();

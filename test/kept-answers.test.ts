@@ -13,6 +13,7 @@ import type { ReadAnswer } from '../src/domain/reads/vault-request.ts';
 import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { askingDomain } from './asking.ts';
 import { type Answer, engines, type Service } from './harness.ts';
 import { makeAccessKey, modernCall, startWorld, type World } from './mcp-world.ts';
 
@@ -145,7 +146,9 @@ for (const engine of engines) {
 
     it('an answer that a change overtook while it was made is not kept', async () => {
       const old = await overtaken(strongroom.store.resources, 'stretchWithValues', read, () =>
-        strongroom.domain.secrets.update(operator(), world.secretId, { value: 'the newer value' }),
+        askingDomain(strongroom.domain).secrets.update(operator(), world.secretId, {
+          value: 'the newer value',
+        }),
       );
       assert.equal(old.status, 200);
       assert.match((await read()).body.toString(), /the newer value/);
@@ -179,7 +182,7 @@ for (const engine of engines) {
       const { id, token } = await makeAccessKey(world.service, world.vaultId);
       const ask = () => strongroom.domain.authenticate.accessKeyAnywhere(token, sender);
       await overtaken(strongroom.store.credentials, 'byId', ask, () =>
-        strongroom.domain.accessKeys.remove(operator(), id, false),
+        askingDomain(strongroom.domain).accessKeys.remove(operator(), id, false),
       );
       await assert.rejects(ask(), { code: 'UNAUTHORIZED' });
     });

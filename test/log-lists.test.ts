@@ -11,6 +11,7 @@ import { receiptOf } from '../src/logs/chain.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
 import type { AuditFilter } from '../src/store/records/logs.ts';
 import type { RequestFilter } from '../src/store/records/request-logs.ts';
+import { type Asking, asking, takes } from './asking.ts';
 import { type MemoryLink, MemoryLog, noon } from './memory-log.ts';
 
 const newId = idGenerator(Date.now);
@@ -32,8 +33,8 @@ let credentials: Map<string, { name: string; narrowing: string }>;
 let versions: Map<number, number>;
 let unwritable: boolean;
 let asked: Record<string, unknown>[];
-let logs: Logs;
-let readers: Readers;
+let logs: Asking<Logs, typeof takes.logs>;
+let readers: Asking<Readers, typeof takes.readers>;
 const secret = { id: newId(), name: 'TOKEN', version: 2, vault_id: vault };
 
 beforeEach(() => {
@@ -69,6 +70,7 @@ beforeEach(() => {
     stamps: { credential: { believe: <T>(row: T) => row } },
     guard: {
       admit: async (by: Caller, action: string) => ({ caller: by, action, vaults }),
+      within: async (permit: object) => permit,
       found: async (_: unknown, row: unknown) => {
         if (row === undefined) throw new Failure('NOT_FOUND');
         return row;
@@ -90,8 +92,8 @@ beforeEach(() => {
       },
     },
   };
-  logs = logsWith(parts as never);
-  readers = readersWith(
+  logs = asking(parts.guard as never, logsWith(parts as never), takes.logs);
+  const own = readersWith(
     parts as never,
     {
       find: async () => secret,
@@ -99,6 +101,7 @@ beforeEach(() => {
         versions.has(version) ? { created_at: versions.get(version) } : null,
     } as never,
   );
+  readers = asking(parts.guard as never, own, takes.readers);
 });
 
 const block = (at: number, ...said: readonly Partial<RequestEntry>[]) =>

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
-import { type VerifyLogs, verifyLogsWith } from '../src/domain/operations/log-verification.ts';
+import { verifyLogsWith } from '../src/domain/operations/log-verification.ts';
+import { type AskingDomain, asked } from './asking.ts';
 import { MemoryLog, markOf, noon, publicKey } from './memory-log.ts';
 
 const caller = { organizationId: 'o' } as unknown as Caller;
@@ -21,7 +22,7 @@ describe('the proof of the logs', () => {
   let vaults: readonly string[] | null;
   let gauges: Record<string, number>;
   let hold: Promise<void> | null;
-  let verify: VerifyLogs;
+  let verify: AskingDomain['verifyLogs'];
   beforeEach(() => {
     now = noon + 2_000;
     log = new MemoryLog();
@@ -33,7 +34,6 @@ describe('the proof of the logs', () => {
       now: () => now,
       keyring: { logPublicKey: publicKey, chainMark: markOf },
       stamps: new Proxy({}, { get: () => ({ vouched, believe: vouched }) }),
-      guard: { admit: async () => ({ vaults }) },
       meter: {
         gauge: (name: string) => (value: number) => {
           gauges[name] = value;
@@ -73,7 +73,10 @@ describe('the proof of the logs', () => {
         },
       },
     };
-    verify = verifyLogsWith(parts as never);
+    const own = verifyLogsWith(parts as never);
+    const admit = async (by: Caller) => ({ caller: by, vaults });
+    const needs = { all: ['logs:read'] } as const;
+    verify = Object.assign(asked({ admit } as never, own, needs), { prove: own.prove });
   });
 
   it('is worked out for whoever asks first, and shown again for a minute', async () => {

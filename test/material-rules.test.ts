@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Caller } from '../src/access/caller.ts';
 import type { CertificateCreate } from '../src/contract/certificates.ts';
 import type { KeyCreate } from '../src/contract/keys.ts';
 import type { Parts } from '../src/domain/kernel/parts.ts';
@@ -178,7 +177,6 @@ describe('what is purged while it is read', () => {
     const parts = {
       store: { resources: { withValue: async () => undefined } },
       guard: {
-        admit: async () => ({}),
         mayShow: async () => {},
         reveal: async () => assert.fail('revealed'),
       },
@@ -189,10 +187,10 @@ describe('what is purged while it is read', () => {
       vaultOf: async () => ({ row: { id: 'v' } }),
       labelled: async () => ({ row: { ...row, expiration_date: 1 }, labels: { tags: {} } }),
     } as unknown as Records;
-    const caller = {} as Caller;
-    assert.equal(await refusalOf(keysWith(parts, records).reveal(caller, 'r')), missing);
+    const permit = {} as never;
+    assert.equal(await refusalOf(keysWith(parts, records).reveal(permit, 'r')), missing);
     const certificates = certificatesWith(parts, records);
-    assert.equal(await refusalOf(certificates.get(caller, 'r')), missing);
-    assert.equal(await refusalOf(certificates.requestFor(caller, 'r', 'CN=a', [])), missing);
+    assert.equal(await refusalOf(certificates.get(permit, 'r')), missing);
+    assert.equal(await refusalOf(certificates.requestFor(permit, 'r', 'CN=a', [])), missing);
   });
 });

@@ -19,6 +19,7 @@ import {
   setUp,
   signedIn,
 } from './accounts-world.ts';
+import { asking, takes } from './asking.ts';
 
 let world: DomainWorld;
 let owner: Caller;
@@ -303,7 +304,8 @@ describe('a group', () => {
     const { parts, records } = world;
     const member = await parts.store.organizations.member(acme, ownerId);
     const organizations = { ...parts.store.organizations, member: async () => member };
-    const groups = groupsWith({ ...parts, store: { ...parts.store, organizations } as Store }, records);
+    const own = groupsWith({ ...parts, store: { ...parts.store, organizations } as Store }, records);
+    const groups = asking(parts.guard, own, takes.groups);
     const { id } = await create();
     const ids = Array.from({ length: 1_000 }, () => parts.newId());
     await groups.update(owner, id, { member_ids: ids.slice(1) });

@@ -5,6 +5,7 @@ import type { Caller } from '../src/access/caller.ts';
 import { type Action, grantOfRole } from '../src/access/policy.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { type Overviews, overviewsWith } from '../src/domain/operations/overview.ts';
+import { type Asking, asking, takes } from './asking.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -22,7 +23,8 @@ let rows: Record<
 let expiring: { id: string; name: string; expiration_date: number }[];
 let replication: object | undefined;
 let byHour: { hour: number; successes?: number; failures?: number }[];
-let overviews: Overviews;
+const guard = { admit: async (caller: Caller) => ({ caller }) };
+let overviews: Asking<Overviews, typeof takes.overviews>;
 
 beforeEach(() => {
   [asked, busy, rows, expiring, replication, byHour] = [[], [], {}, [], undefined, []];
@@ -42,7 +44,6 @@ beforeEach(() => {
     keyring: { term: 2, terms: [{ started: 1 }, { started: 2_000 }], deployment: 'd', logPublicKey: 'key' },
     keyringSync: { refresh: async () => {}, rootKeyProvider: () => 'file' },
     stamps: { resource: { believe }, credential: { believe } },
-    guard: { admit: async () => ({}) },
     organizations: { get: async () => ({ plan: 'pro', rate_limit: 7 }) },
     ledger: { writeHourCounts: note('written', () => undefined) },
     facts: { version: '1', logRetentionDays: 1, auditRetentionDays: 2, backups: () => null },
@@ -73,7 +74,7 @@ beforeEach(() => {
       },
     },
   };
-  overviews = overviewsWith(parts as never);
+  overviews = asking(guard as never, overviewsWith(parts as never), takes.overviews);
 });
 
 const askedFor = (what: string) => asked.filter(([one]) => one === what).map(([, ...given]) => given);

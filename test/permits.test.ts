@@ -6,21 +6,30 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
+import type { Domain } from '../src/domain/domain.ts';
 import { type Guard, guardWith, type Permit } from '../src/domain/kernel/guard.ts';
 import type { Records } from '../src/domain/resources/records.ts';
 import { revealedOf, subjectOf } from '../src/domain/resources/subject.ts';
+import { route } from '../src/http/routes/route.ts';
 import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { askingDomain } from './asking.ts';
 import { type Service, startService } from './harness.ts';
 
 const id = '';
 const change = { statements: [] };
 
 /** Never called: that it compiles is the test, and each line that is expected to fail must fail. */
-export async function whatCompiles(guard: Guard, records: Records, caller: Caller): Promise<void> {
+export async function whatCompiles(
+  guard: Guard,
+  records: Records,
+  caller: Caller,
+  { secrets, keys }: Domain,
+): Promise<void> {
   const reading = await guard.admit(caller, 'secrets:read');
   const writing = await guard.admit(caller, 'secrets:write');
   const revealing = await guard.admit(caller, 'secrets:reveal');
@@ -54,6 +63,21 @@ export async function whatCompiles(guard: Guard, records: Records, caller: Calle
   // @ts-expect-error: nothing is looked up for a caller who was not asked what for.
   await records.find(caller, 'secret', id);
   void forged;
+
+  await secrets.update(writing, id, {});
+  // @ts-expect-error: an operation takes a permit, and asks no caller.
+  await secrets.update(caller, id, {});
+  // @ts-expect-error: one that writes takes one to write.
+  await secrets.update(reading, id, {});
+  // @ts-expect-error: one of keys takes one for keys.
+  await keys.get(reading, id);
+
+  const about = { method: 'GET', path: '', operationId: '', tag: '', summary: '', answer: z.any() } as const;
+  const needs = { all: ['secrets:read', 'secrets:write'] } as const;
+  route({ ...about, needs, handle: ({ permits: [read] }) => secrets.get(read, id) });
+  route({ ...about, needs, handle: ({ permits: [, write] }) => secrets.update(write, id, {}) });
+  // @ts-expect-error: a route does nothing that it does not declare to need.
+  route({ ...about, needs, handle: ({ permits: [read] }) => secrets.reveal(read, id, 1) });
 }
 
 describe('authority by construction', () => {
@@ -85,7 +109,7 @@ describe('authority by construction', () => {
   }
 
   it('a permission is asked for once, whatever is written', async () => {
-    const { vaults, secrets, keys, webhooks, members } = strongroom.domain;
+    const { vaults, secrets, keys, webhooks, members } = askingDomain(strongroom.domain);
     const caller = counting();
     const once = async <T>(what: string, done: Promise<T>, permissions = 1): Promise<T> => {
       const result = await done;

@@ -349,7 +349,6 @@ describe('several secrets', () => {
     const dates = { activation_date: null, expiration_date: null, created_at: 0, updated_at: 0 };
     const row = { id: 's', vault_id: 'v', ...dates };
     const guard = {
-      admit: async () => ({}),
       revealAll: async (_p: unknown, _v: unknown, _s: unknown, open: () => unknown) => open(),
     };
     let version: object | null = null;
@@ -369,9 +368,10 @@ describe('several secrets', () => {
     };
     const store = { resources: { byName: async () => undefined } };
     const many = manySecretsWith({ guard, store } as never, records as never, secrets as never);
-    assert.equal(await refusalOf(many.reveal(world.operator, ['s'])), missing);
+    assert.equal(await refusalOf(many.reveal({} as never, ['s'])), missing);
     version = { value: 'sealed' };
-    const move = () => many.copy(world.operator, { secret_ids: ['s'], vault_id: 'target', move: true });
+    const move = () =>
+      many.copy({} as never, {} as never, { secret_ids: ['s'], vault_id: 'target', move: true });
     await move();
     assert.deepEqual(removed, []);
     outcome = { status: 'fulfilled' };

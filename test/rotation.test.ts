@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { operatorOf } from '../src/cli/service/operator.ts';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
+import { askingDomain } from './asking.ts';
 import { sealedFrom } from './bytes.ts';
 import { type Result, run, setup, start, stop } from './command.ts';
 import {
@@ -323,12 +324,13 @@ for (const engine of engines) {
     it('reads what is wrapped under it, and seals nothing under the retired one', async () => {
       const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'v', description: 'd' });
       await beside(service, async ({ domain, store, keyring, newId }) => {
+        const { vaults } = askingDomain(domain);
         const operator = operatorOf(service.organizationId, newId);
         await rotated(service);
-        assert.equal((await domain.vaults.get(operator, vault.id)).description, 'd');
+        assert.equal((await vaults.get(operator, vault.id)).description, 'd');
         assert.equal(keyring.term, 2);
         await rotated(service);
-        const made = await domain.vaults.create(operator, { name: 'w', description: 'e' });
+        const made = await vaults.create(operator, { name: 'w', description: 'e' });
         const row = await store.resources.byId(service.organizationId, made.id);
         assert.equal(Buffer.from(row!.vault_key!).readUInt32BE(2), 3);
       });
@@ -337,6 +339,7 @@ for (const engine of engines) {
 
     it('a vault that is sealed under a term, which is retired before it is stored, is sealed anew', async () => {
       await beside(service, async ({ domain, store, newId }) => {
+        const { vaults } = askingDomain(domain);
         const { commit } = store;
         let meanwhile: Promise<unknown> | null = null;
         const late: typeof commit = async (units, options) => {
@@ -346,7 +349,7 @@ for (const engine of engines) {
           return commit(units, options);
         };
         Object.assign(store, { commit: late });
-        await domain.vaults.create(operatorOf(service.organizationId, newId), {
+        await vaults.create(operatorOf(service.organizationId, newId), {
           name: 'late',
           description: 'd',
         });
@@ -363,11 +366,12 @@ for (const engine of engines) {
 
     it('what it sealed before it heard is refused, also when the old term is not retired yet', async () => {
       await beside(service, async ({ domain, store, newId }) => {
+        const { vaults } = askingDomain(domain);
         const operator = operatorOf(service.organizationId, newId);
         const stored = (await store.keyring.read())!;
         await domain.rotation.run(id => operatorOf(id, newId));
         await assert.rejects(store.commit([{ statements: [store.keyring.requireCurrent(stored)] }]));
-        await domain.vaults.create(operator, { name: 'x', description: '' });
+        await vaults.create(operator, { name: 'x', description: '' });
       });
     });
 

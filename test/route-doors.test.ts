@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { asker } from '../src/base/fair-line.ts';
 import { Failure } from '../src/contract/errors.ts';
+import type { Permit } from '../src/domain/kernel/guard.ts';
 import { mountGeneral } from '../src/http/routes/api-callers.ts';
 import { mountAuth } from '../src/http/routes/auth-visitors.ts';
 import { type AuthNeed, type Permissions, type Route, route } from '../src/http/routes/route.ts';
@@ -38,12 +39,13 @@ describe('the door of the general API', () => {
   const body = z.strictObject({ name: z.string().optional(), expiration_date: z.string().optional() });
   const readOnly = {
     members: new Set(['id']),
+    needs: { all: ['keys:read'] } as const,
     shown: async () => ({ id, expiration_date: before }),
   };
   const needs: Permissions = { all: ['vaults:read', 'vaults:write'] };
   const handed = async (call: object) => {
-    const { caller: _caller, reply: _reply, ...rest } = call as Record<string, unknown>;
-    return { ...rest, lane: asker() };
+    const { caller: _caller, reply: _reply, permits, ...rest } = call as Record<string, unknown>;
+    return { ...rest, permits: (permits as Permit[]).map(({ action }) => action), lane: asker() };
   };
   const routes = [
     route({ ...about, method: 'GET', path: '/v1/plain', operationId: 'a', needs, handle: handed }),
@@ -58,9 +60,9 @@ describe('the door of the general API', () => {
     route({
       ...about,
       method: 'GET',
-      path: '/v1/none',
+      path: '/v1/together',
       operationId: 'c',
-      needs: { anyOf: ['secrets:read', 'keys:read'] },
+      needs: { together: ['vaults:read', 'secrets:read'] },
       handle: handed,
     }),
     route({
@@ -111,8 +113,17 @@ describe('the door of the general API', () => {
       organizations: { limit: async () => limit },
       authenticate: { apiKey: proven('apiKey') },
       accounts: { sessions: { require: proven('require') } },
-      admit: async (_caller: object, action: string) => note('admit', action),
-      withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb),
+      guard: {
+        admit: async (_caller: object, action: string, ...others: string[]) => {
+          note('admit', action, ...others);
+          return { action };
+        },
+        admitAny: async (_caller: object, actions: readonly string[]) => {
+          note('admit any', ...actions);
+          return { action: actions[0] };
+        },
+        withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb),
+      },
     };
     const counted = { countRequests: async () => note('count') ?? 6, ...more };
     return { calls, ...bareApp(domain, (app, parts) => mountGeneral(app, parts, routes), counted) };
@@ -130,7 +141,7 @@ describe('the door of the general API', () => {
     for (const [headers, proof] of rows) {
       const { send, calls } = world();
       assert.equal((await send('GET', '/v1/plain', undefined, headers)).status, 200);
-      assert.deepEqual(calls, [proof, proof, ...admitted]);
+      assert.deepEqual(calls, [proof, ...admitted], 'without a body, once');
     }
   });
 
@@ -190,9 +201,10 @@ describe('the door of the general API', () => {
   it('asks for all permissions, or for one of them, before the handler runs', async () => {
     const { send, calls } = world();
     assert.equal((await send('GET', '/v1/any', undefined, bearer)).status, 200);
-    assert.deepEqual(calls.slice(2), [], 'one of them is held');
-    await send('GET', '/v1/none', undefined, bearer);
-    assert.deepEqual(calls.slice(4), ['admit secrets:read'], 'the first is refused in its name');
+    assert.deepEqual(calls.slice(1), ['admit any secrets:read vaults:read']);
+    const { body: together } = await send('GET', '/v1/together', undefined, bearer);
+    assert.deepEqual(calls.slice(3), ['admit vaults:read secrets:read'], 'one question for both');
+    assert.deepEqual(together.permits, ['vaults:read']);
     const refusing = world({ failing: { admit: times => (times === 2 ? new Failure('FORBIDDEN') : null) } });
     assert.equal((await refusing.send('GET', '/v1/plain', undefined, bearer)).status, 403);
     const sent = async (name: string) => {
@@ -203,6 +215,13 @@ describe('the door of the general API', () => {
     assert.deepEqual([await sent('more'), await sent('less')], ['admit secrets:write', 'admit secrets:read']);
   });
 
+  it('asks who may be shown a record that is sent back, once, and before what it takes to change it', async () => {
+    const { send, calls } = world();
+    const sent = { id, expiration_date: before };
+    assert.equal((await send('PUT', `/v1/one/${id}`, sent, bearer)).status, 200);
+    assert.deepEqual(calls, ['apiKey key', 'apiKey key', 'admit keys:read', ...admitted]);
+  });
+
   it('hands over what was asked, as the work of the caller', async () => {
     const { send } = world();
     const { body: handedOver } = await send('GET', `/v1/one/${id}?q=a`, undefined, bearer);
@@ -211,6 +230,7 @@ describe('the door of the general API', () => {
       query: { q: 'a' },
       url: `/v1/one/${id}?q=a`,
       askedAt: appTime,
+      permits: ['vaults:read', 'vaults:write'],
       lane: { organization: 'organization', key: 'caller' },
     });
     assert.equal((await send('GET', '/v1/plain', undefined, bearer)).body.id, '');
@@ -293,7 +313,7 @@ describe('the door of /auth', () => {
   function world(failing: Failing = {}, more: object = {}) {
     const { calls, note } = noting(failing);
     const domain = {
-      withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb),
+      guard: { withdrawn: async (_caller: object, verb: string) => note('withdrawn', verb) },
       accounts: {
         checkAddress: ({ address }: { address: string }) => note('checkAddress', address),
         sessions: {

@@ -10,12 +10,14 @@ import type { Caller, Origin } from '../src/access/caller.ts';
 import { check } from '../src/contract/check.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { SignedInAs } from '../src/domain/sessions/dashboard-sessions.ts';
+import { permitsFor } from '../src/http/routes/api-callers.ts';
 import { generalRoutes } from '../src/http/routes/general.ts';
 import { exportAuditLog } from '../src/http/routes/log-export.ts';
 import type { Permissions, Route } from '../src/http/routes/route.ts';
 import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { type AskingDomain, askingDomain } from './asking.ts';
 import { Authenticator } from './authenticator.ts';
 import { Document, makeWorld, realBody, realPath, unique, type World } from './document.ts';
 import { callService, enginesInTurn, loopbackWebhooks, type Service, startService } from './harness.ts';
@@ -31,6 +33,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
     let world: World;
     /** Another process over the same data, with the service's clock. */
     let other: Strongroom;
+    let asked: AskingDomain;
     /** What every route that may change or reveal something does for a caller. Nothing of it is used up by a refusal. */
     let deeds: { readonly name: string; readonly by: (caller: Caller) => Promise<unknown> }[];
 
@@ -43,6 +46,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         false,
         service.clock.now,
       );
+      asked = askingDomain(other.domain);
       await person('owner');
       // A dry run changes and reveals nothing, and is a POST for its body alone.
       const reads = (route: Route<Permissions>) =>
@@ -93,7 +97,12 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const query = route.query === undefined ? {} : check(route.query, {});
       const call = { id, body, query, url: path, reply: null };
       const name = `${route.method} ${route.path}`;
-      return { name, by: (caller: Caller) => route.handle({ ...call, caller } as never) };
+      const needs = route.needsOf?.({ query, body }) ?? route.needs;
+      const by = async (caller: Caller) => {
+        const permits = await permitsFor(other.domain.guard, caller, needs);
+        return route.handle({ ...call, caller, permits } as never);
+      };
+      return { name, by };
     }
 
     async function assertAllRefused(caller: Caller): Promise<void> {
@@ -120,9 +129,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
     it('nor does an API key from its expiry on', async () => {
       const moment = service.clock.now() + 600_000;
       const { caller } = await apiKey({ expiration_date: new Date(moment).toISOString() });
-      await other.domain.vaults.create(caller, { name: unique('vault') });
+      await asked.vaults.create(caller, { name: unique('vault') });
       service.clock.standAt(moment);
-      const late = other.domain.vaults.create(caller, { name: unique('vault') });
+      const late = asked.vaults.create(caller, { name: unique('vault') });
       await assert.rejects(late, isRefused);
       service.clock.run(); // Both processes go on from there.
     });
@@ -161,7 +170,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         await ok('PUT', `/v1/groups/${group.id}`, { member_ids: [id], grants: grants('editor') });
         const { caller } = await other.domain.accounts.sessions.again(as.session.id, origin);
         const write = () =>
-          other.domain.secrets.create(caller, { vault_id: world.vaultId, name: unique('S'), value: 'x' });
+          asked.secrets.create(caller, { vault_id: world.vaultId, name: unique('S'), value: 'x' });
         await write();
         await ok('PUT', `/v1/groups/${group.id}`, loss);
         await assert.rejects(write, isRefused, JSON.stringify(loss));
@@ -205,10 +214,10 @@ for (const engine of enginesInTurn(import.meta.url)) {
     it('a change to the key or the person that takes nothing away stops nobody', async () => {
       const key = await apiKey();
       await ok('PUT', `/v1/api-keys/${key.id}`, { name: unique('renamed') });
-      await other.domain.vaults.create(key.caller, { name: unique('vault') });
+      await asked.vaults.create(key.caller, { name: unique('vault') });
       const { browser, as } = await person('owner');
       assert.equal((await browser.post('/auth/totp/begin')).status, 200);
-      await other.domain.vaults.create(as.caller, { name: unique('vault') });
+      await asked.vaults.create(as.caller, { name: unique('vault') });
     });
 
     it('an access key that was revoked is not counted a use of, nor served', async () => {
@@ -246,15 +255,15 @@ for (const engine of enginesInTurn(import.meta.url)) {
       for (const kind of ['exportAudits', 'exportRequests'] as const) {
         await callService(service.url, 'GET', `/api/v1/vaults/${world.vaultId}`);
         await ok('GET', '/v1/request-logs');
-        const whole = await read(await other.domain.logs[kind](caller, {}));
+        const whole = await read(await asked.logs[kind](caller, {}));
         assert.ok(whole > 0);
       }
-      const audits = (await other.domain.logs.exportAudits(caller, {}))[Symbol.asyncIterator]();
+      const audits = (await asked.logs.exportAudits(caller, {}))[Symbol.asyncIterator]();
       assert.equal((await audits.next()).done, false);
       await ok('DELETE', `/v1/api-keys/${id}`);
       service.clock.pass(3_600_000); // It lasts.
       await assert.rejects(audits.next(), isRefused);
-      const requests = await other.domain.logs.exportRequests(caller, {});
+      const requests = await asked.logs.exportRequests(caller, {});
       await assert.rejects(read(requests), isRefused);
     });
 

@@ -7,6 +7,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import { rulesForUseWith, type UseRules } from '../src/domain/uses/use-rules.ts';
 import type { UseRuleRow } from '../src/store/records/use-rules.ts';
+import { type Asking, asking, takes } from './asking.ts';
 import { newId, organizationId, rowOf, vaultId } from './bare-uses.ts';
 
 const caller = { id: 'caller', kind: 'api-key', organizationId } as unknown as Caller;
@@ -38,7 +39,7 @@ describe('use rules', () => {
   let filters: Record<string, unknown>[];
   let changes: { verb: string; lasts: unknown; statement: string; touches: readonly string[] }[];
   let shown: string[];
-  let rules: UseRules;
+  let rules: Asking<UseRules, typeof takes.useRules>;
   beforeEach(() => {
     [secret, target] = [rowOf(), rowOf({ name: 'TARGET' })];
     key = rowOf({ type: 'key' });
@@ -111,7 +112,8 @@ describe('use rules', () => {
       },
     };
     const egress: Pick<Egress, 'refusalOf'> = { refusalOf: () => null };
-    rules = rulesForUseWith(parts as never, records as never, egress as never);
+    const own = rulesForUseWith(parts as never, records as never, egress as never);
+    rules = asking(parts.guard as never, own, takes.useRules);
   });
 
   const create = (said: object = {}) =>

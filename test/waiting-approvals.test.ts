@@ -187,6 +187,8 @@ it('while changes are not heard whoever waits looks again each second, and after
   await all[1];
 });
 
+const guard = { admit: async () => ({}) } as never;
+
 it('a call that expires is gone from what is shown, and nobody who waits is held past 25 seconds', async t => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const caller = trustedCaller('service', 'test', 'test', 'organization', 'request');
@@ -196,7 +198,7 @@ it('a call that expires is gone from what is shown, and nobody who waits is held
     const data = waiting.filter(({ expires_at }) => Date.parse(expires_at) > now);
     return { data, pagination: { total: data.length, page: 1, limit: 100 } } as never;
   };
-  const watch = approvalWatchWith({ store: changes(true) as never, now: () => now }, { list });
+  const watch = approvalWatchWith({ store: changes(true) as never, guard, now: () => now }, { list });
   const watcher = { caller, sessionId: 's', renew: async () => caller, gone: never };
   const passes = async (milliseconds: number) => {
     await new Promise(setImmediate);
@@ -222,7 +224,7 @@ it('a call that expires is gone from what is shown, and nobody who waits is held
 it('no more than 500 requests are held over all: the next one is answered at once, until one has left', async () => {
   const caller = trustedCaller('service', 'test', 'test', 'organization', 'request');
   const list = async () => ({ data: [], pagination: { total: 0, page: 1, limit: 100 } }) as never;
-  const watch = approvalWatchWith({ store: changes(true) as never, now: () => 0 }, { list });
+  const watch = approvalWatchWith({ store: changes(true) as never, guard, now: () => 0 }, { list });
   const next = (sessionId: string, known: string | undefined, gone = never) =>
     watch.next({ caller, sessionId, renew: async () => caller, gone }, known);
   const { version } = await next('first', undefined);

@@ -16,6 +16,7 @@ import { type Webhooks, webhooksWith } from '../src/domain/webhooks/webhooks.ts'
 import type { DeliveryRow } from '../src/store/records/deliveries.ts';
 import type { StoredEvent } from '../src/store/records/outbox.ts';
 import type { WebhookRow } from '../src/store/records/webhooks.ts';
+import { type Asking, asking, takes } from './asking.ts';
 
 const newId = idGenerator(Date.now);
 const [organizationId, other, vault, secondVault] = [newId(), newId(), newId(), newId()];
@@ -47,9 +48,9 @@ let needed: unknown[][];
 let forged: Set<unknown>;
 let errors: unknown[];
 let failing: Map<string, number>;
-let webhooks: Webhooks;
+let webhooks: Asking<Webhooks, typeof takes.webhooks>;
 let targets: WebhookTargets;
-let sent: WebhookDeliveries;
+let sent: Asking<WebhookDeliveries, typeof takes.webhookDeliveries>;
 
 beforeEach(() => {
   now = 1_000_000;
@@ -153,9 +154,11 @@ beforeEach(() => {
   const egress = {
     refusalOf: ({ protocol }: URL) => (protocol === 'https:' ? null : 'must begin with https://'),
   };
-  webhooks = webhooksWith(parts as never, records as never, egress as never);
+  const own = webhooksWith(parts as never, records as never, egress as never);
+  webhooks = asking(parts.guard as never, own, takes.webhooks);
   targets = webhookTargetsWith(parts as never, error => errors.push(error));
-  sent = webhookDeliveriesWith(parts as never, webhooks);
+  const ownSent = webhookDeliveriesWith(parts as never, own);
+  sent = asking(parts.guard as never, ownSent, takes.webhookDeliveries);
 });
 
 const create = (said: object = {}) =>

@@ -171,7 +171,8 @@ function includes(outer: Vaults, inner: Vaults): boolean {
   return inner?.every(item => outer.includes(item)) === true;
 }
 
-function common(one: Vaults, another: Vaults): Vaults {
+/** Returns the vaults that both lists contain; null stands for all vaults. */
+export function common(one: Vaults, another: Vaults): Vaults {
   if (one === null) return another;
   return another === null ? one : one.filter(item => another.includes(item));
 }

@@ -10,6 +10,7 @@ import { identitiesWith } from './identities/identities.ts';
 import { issuersWith } from './identities/issuers.ts';
 import { loginsWith } from './identities/logins.ts';
 import { secretIdsWith } from './identities/secret-ids.ts';
+import type { Guard } from './kernel/guard.ts';
 import { authorizationRequestsWith } from './oauth/authorization-requests.ts';
 import { type OAuthClientSettings, oauthClientsWith } from './oauth/clients.ts';
 import { grantRecordsWith } from './oauth/grant-records.ts';
@@ -61,6 +62,9 @@ interface DomainParts extends ReadingParts {
   readonly oauthClients?: OAuthClientSettings | undefined;
 }
 
+/** What surfaces may ask of the guard. */
+export type Doorkeeper = Pick<Guard, 'admit' | 'admitAny' | 'withdrawn'>;
+
 export type Domain = ReturnType<typeof domainWith>;
 
 export function domainWith(given: DomainParts) {
@@ -93,10 +97,8 @@ export function domainWith(given: DomainParts) {
   const clients = oauthClientsWith({ ...oauthClients, keyring: parts.keyring, fetchDocument, now });
   return {
     ...reading,
-    /** Refuses callers who lack a permission, and records that. */
-    admit: guard.admit,
-    /** Records that a caller's authority was withdrawn during their request. */
-    withdrawn: guard.withdrawn,
+    /** Gives the permits that the operations require, and records refusals. */
+    guard: guard as Doorkeeper,
     organizations,
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
     groups,

@@ -7,34 +7,41 @@ import type { Caller } from '../../access/caller.ts';
 import type { LostChanges, Withdrawal } from '../../backup/lost-changes.ts';
 import { type ActionThat, hasEffect } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
+import type { Collection, Noun } from '../../domain/kernel/collection.ts';
 import type { Strongroom } from '../../service/opening/open.ts';
 import { operatorOf } from './operator.ts';
 
 type Domain = Strongroom['domain'];
+type Removable<N extends Noun> = Pick<Collection<N, unknown, never, never>, 'remove'>;
 type Again = (domain: Domain, operator: Caller, id: string) => Promise<void>;
 
+const removing =
+  <N extends Noun>(noun: N, of: (domain: Domain) => Removable<N>, purge = false): Again =>
+  async (domain, operator, id) =>
+    of(domain).remove(await domain.guard.admit(operator, `${noun}:write`), id, purge);
+
 const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again | null>> = {
-  'access-key.revoked': (domain, operator, id) => domain.accessKeys.remove(operator, id, false),
-  'api-key.revoked': (domain, operator, id) => domain.apiKeys.remove(operator, id, false),
-  'certificate.deleted': (domain, operator, id) => domain.certificates.remove(operator, id, false),
-  'certificate.purged': (domain, operator, id) => domain.certificates.remove(operator, id, true),
-  'group.deleted': (domain, operator, id) => domain.groups.remove(operator, id, false),
-  'identity.deleted': (domain, operator, id) => domain.identities.remove(operator, id, false),
-  'key.deleted': (domain, operator, id) => domain.keys.remove(operator, id, false),
-  'key.purged': (domain, operator, id) => domain.keys.remove(operator, id, true),
-  'member.removed': (domain, operator, id) => domain.members.remove(operator, id, false),
+  'access-key.revoked': removing('access-keys', domain => domain.accessKeys),
+  'api-key.revoked': removing('api-keys', domain => domain.apiKeys),
+  'certificate.deleted': removing('certificates', domain => domain.certificates),
+  'certificate.purged': removing('certificates', domain => domain.certificates, true),
+  'group.deleted': removing('members', domain => domain.groups),
+  'identity.deleted': removing('identities', domain => domain.identities),
+  'key.deleted': removing('keys', domain => domain.keys),
+  'key.purged': removing('keys', domain => domain.keys, true),
+  'member.removed': removing('members', domain => domain.members),
   'oauth-grant.ended': (domain, operator, id) => domain.oauth.grants.endBy(operator, id),
   // It may be the person's only way to sign in.
   'passkey.removed': null,
-  'public-token.revoked': (domain, operator, id) => domain.publicTokens.remove(operator, id, false),
-  'secret-id.revoked': (domain, operator, id) => domain.secretIds.remove(operator, id, false),
-  'secret.deleted': (domain, operator, id) => domain.secrets.remove(operator, id, false),
-  'secret.purged': (domain, operator, id) => domain.secrets.remove(operator, id, true),
+  'public-token.revoked': removing('public-tokens', domain => domain.publicTokens),
+  'secret-id.revoked': removing('identities', domain => domain.secretIds),
+  'secret.deleted': removing('secrets', domain => domain.secrets),
+  'secret.purged': removing('secrets', domain => domain.secrets, true),
   'session.ended': (domain, operator, id) => domain.accounts.sessions.endBy(operator, id),
-  'use-rule.deleted': (domain, operator, id) => domain.useRules.remove(operator, id, false),
-  'vault.deleted': (domain, operator, id) => domain.vaults.remove(operator, id, false),
-  'vault.purged': (domain, operator, id) => domain.vaults.remove(operator, id, true),
-  'webhook.deleted': (domain, operator, id) => domain.webhooks.remove(operator, id, false),
+  'use-rule.deleted': removing('use-rules', domain => domain.useRules),
+  'vault.deleted': removing('vaults', domain => domain.vaults),
+  'vault.purged': removing('vaults', domain => domain.vaults, true),
+  'webhook.deleted': removing('webhooks', domain => domain.webhooks),
 };
 
 const wayOf = (action: string): Again | null =>

@@ -76,25 +76,31 @@ function create({ domain, newId }: Strongroom, config: Config, name: string): Pr
 }
 
 async function ownerKey({ domain, newId }: Strongroom, { id }: Organization): Promise<string> {
-  const { token } = await domain.apiKeys.create(operatorOf(id, newId), { name: 'Owner', role: 'owner' });
+  const permit = await domain.guard.admit(operatorOf(id, newId), 'api-keys:write');
+  const { token } = await domain.apiKeys.create(permit, { name: 'Owner', role: 'owner' });
   return token!;
 }
 
 /** A person who lost their link gets a new one; a person who has already joined is refused. */
 async function invite(
-  { domain: { members }, newId }: Strongroom,
+  { domain: { members, guard }, newId }: Strongroom,
   config: Config,
   { id }: Organization,
   email: string,
 ): Promise<Made['invitation']> {
   const operator = operatorOf(id, newId);
-  const { data } = await members.list(operator, { page: 1, limit: 100, q: email });
+  const { data } = await members.list(await guard.admit(operator, 'members:read'), {
+    page: 1,
+    limit: 100,
+    q: email,
+  });
   const known = data.find(member => member.email.toLowerCase() === email.toLowerCase());
   if (known !== undefined && known.state !== 'invited')
     throw new UsageError('--email names a member who has already joined');
+  const permit = await guard.admit(operator, 'members:write');
   const { token } = await (known === undefined
-    ? members.create(operator, { email, role: 'owner' })
-    : members.invite(operator, known.id));
+    ? members.create(permit, { email, role: 'owner' })
+    : members.invite(permit, known.id));
   const [named = defaultUrl] = config['public-url'];
   return { email, url: `${new URL(named).origin}/invite#${token}` };
 }

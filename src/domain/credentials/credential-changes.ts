@@ -3,7 +3,6 @@
  * transaction with its audit entry; changes to access keys also emit an event.
  */
 
-import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
 import type { SearchQuery } from '../../contract/common.ts';
@@ -42,10 +41,9 @@ export function credentialsOf<K extends Kind, Item>(
 ) {
   const { store, keyring, stamps, now, newId } = parts;
   const type = credentialKinds[kind];
-  const plural = plurals[kind];
   const restrictionKeys = restrictionKeysWith(parts);
-  const { list, get, mayWrite, change, revise } = revisedRecords(parts, {
-    actions: [`${plural}:read`, `${plural}:write`],
+  const { list, get, change, revise } = revisedRecords(parts, {
+    noun: plurals[kind],
     stamper: stamps.credential,
     byId: (organizationId, id) => store.credentials.living(organizationId, type, id),
     page: (permit, page, query: VaultQuery) => {
@@ -69,7 +67,6 @@ export function credentialsOf<K extends Kind, Item>(
   return {
     list,
     get,
-    mayWrite,
 
     async mint(permit: MayWrite<K>, wanted: NewCredential): Promise<Item & { token: string }> {
       const { caller } = permit;
@@ -88,19 +85,19 @@ export function credentialsOf<K extends Kind, Item>(
     },
 
     async revise(
-      caller: Caller,
+      permit: MayWrite<K>,
       id: string,
       changes: (row: CredentialRow) => Partial<CredentialRow> | Promise<Partial<CredentialRow>>,
     ): Promise<Item> {
-      return revise(await mayWrite(caller), id, `${type}.updated`, async (before, next) => {
+      return revise(permit, id, `${type}.updated`, async (before, next) => {
         const row = next(await changes(before));
         const lasts = isOnlyRenamed(before, row) ? 'as before' : lifeOf(row);
         return { row, lasts };
       });
     },
 
-    async revoke(caller: Caller, id: string): Promise<void> {
-      await revise(await mayWrite(caller), id, `${type}.revoked`, async (_, next) => {
+    async revoke(permit: MayWrite<K>, id: string): Promise<void> {
+      await revise(permit, id, `${type}.revoked`, async (_, next) => {
         const row = next({ revoked_at: now() });
         const statements = [store.credentials.update(row), ...event('access_key.revoked', row)];
         return { row, lasts: 'as before', statements };

@@ -40,8 +40,9 @@ import {
 } from './credential-records.ts';
 import { shownBy } from './shown-by.ts';
 
-export type ApiKeys = Collection<ApiKey, ApiKeyCreate, ApiKeyUpdate, SearchQuery, CreatedApiKey>;
+export type ApiKeys = Collection<'api-keys', ApiKey, ApiKeyCreate, ApiKeyUpdate, SearchQuery, CreatedApiKey>;
 export type AccessKeys = Collection<
+  'access-keys',
   AccessKey,
   AccessKeyCreate,
   AccessKeyUpdate,
@@ -49,6 +50,7 @@ export type AccessKeys = Collection<
   CreatedAccessKey
 >;
 export type PublicTokens = Collection<
+  'public-tokens',
   PublicToken,
   PublicTokenCreate,
   PublicTokenUpdate,
@@ -77,8 +79,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     list: api.list,
     get: api.get,
 
-    async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
-      const permit = await api.mayWrite(caller);
+    async create(permit, { name, role, scopes = null, vault_ids = null, expiration_date }) {
+      const { caller } = permit;
       checkGrant(caller, { ...grantOfRole(role, caller.until), scopes, vaultIds: vault_ids });
       const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
       for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
@@ -91,8 +93,9 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
       });
     },
 
-    async update(caller, id, { name, expiration_date }) {
-      return api.revise(caller, id, before => {
+    async update(permit, id, { name, expiration_date }) {
+      const { caller } = permit;
+      return api.revise(permit, id, before => {
         checkGrant(caller, grantOf(before, caller.until));
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
@@ -107,8 +110,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     list: vault.list,
     get: vault.get,
 
-    async create(caller, { vault_id, name, expiration_date, max_uses, ...body }) {
-      const permit = await vault.mayWrite(caller);
+    async create(permit, { vault_id, name, expiration_date, max_uses, ...body }) {
+      const { caller } = permit;
       const narrowing = withRestrictions({}, body);
       await records.reopenVault(permit, vault_id);
       await checkShown(caller, vault_id, narrowing);
@@ -121,8 +124,9 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
       });
     },
 
-    async update(caller, id, { name, expiration_date, max_uses, ...body }) {
-      return vault.revise(caller, id, async before => {
+    async update(permit, id, { name, expiration_date, max_uses, ...body }) {
+      const { caller } = permit;
+      return vault.revise(permit, id, async before => {
         const own = JSON.parse(before.narrowing) as Restrictions;
         if (own.parent !== undefined) throw belongsToAnother();
         if (own.grant !== undefined) throw belongsToGrant();
@@ -145,8 +149,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     list: pub.list,
     get: pub.get,
 
-    async create(caller, { key_id, name, expiration_date }) {
-      const permit = await pub.mayWrite(caller);
+    async create(permit, { key_id, name, expiration_date }) {
+      const { caller } = permit;
       const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'is not the id of a key' });
       const key = await records.find(permit, 'key', key_id).catch(notFoundAs(missing));
       await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
@@ -158,8 +162,9 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
       });
     },
 
-    async update(caller, id, { name, expiration_date }) {
-      return pub.revise(caller, id, async before => {
+    async update(permit, id, { name, expiration_date }) {
+      const { caller } = permit;
+      return pub.revise(permit, id, async before => {
         await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);

@@ -39,7 +39,8 @@ import {
   vaultMissing,
 } from './identity-records.ts';
 
-export interface Identities extends Collection<Identity, IdentityCreate, IdentityUpdate, SearchQuery> {
+export interface Identities
+  extends Collection<'identities', Identity, IdentityCreate, IdentityUpdate, SearchQuery> {
   /** The verified row of an identity that the caller can see. */
   find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>>;
   /** Refuses a caller who could not read what the identity's access keys show. */
@@ -50,8 +51,8 @@ type Writing = Permit<'identities:write'>;
 
 export function identitiesWith(parts: Parts, records: Records, egress: Egress): Identities {
   const { store, stamps, guard, now, newId } = parts;
-  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
-    actions: ['identities:read', 'identities:write'],
+  const { find, list, get, change, revise, remove } = revisedRecords(parts, {
+    noun: 'identities',
     stamper: stamps.identity,
     byId: store.identities.byId,
     page: ({ caller, vaults }, page, { q }: SearchQuery) =>
@@ -83,8 +84,8 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
     list,
     get,
 
-    async create(caller, body) {
-      const permit = await mayWrite(caller);
+    async create(permit, body) {
+      const { caller } = permit;
       const draft = draftOf(caller, body);
       checkLife(caller, draft.expiration_date);
       await checkVaults(permit, body.vault_ids);
@@ -94,8 +95,8 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
       return presentIdentity(row);
     },
 
-    async update(caller, id, body) {
-      const permit = await mayWrite(caller);
+    async update(permit, id, body) {
+      const { caller } = permit;
       await checkVaults(permit, body.vault_ids ?? []);
       return revise(permit, id, 'identity.updated', async (before, next) => {
         const row = next(changedColumns(before, body));
@@ -105,8 +106,8 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
       });
     },
 
-    remove: (caller, id) =>
-      remove(caller, id, 'identity.deleted', ({ revision }) => ({
+    remove: (permit, id) =>
+      remove(permit, id, 'identity.deleted', ({ revision }) => ({
         statements: store.identities.remove(id, revision),
       })),
   };

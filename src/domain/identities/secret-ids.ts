@@ -19,7 +19,14 @@ import type { Parts } from '../kernel/parts.ts';
 import { notFoundAs } from '../resources/subject.ts';
 import type { Identities } from './identities.ts';
 
-export type SecretIds = Collection<SecretId, SecretIdCreate, SecretIdUpdate, SecretIdQuery, CreatedSecretId>;
+export type SecretIds = Collection<
+  'identities',
+  SecretId,
+  SecretIdCreate,
+  SecretIdUpdate,
+  SecretIdQuery,
+  CreatedSecretId
+>;
 
 const day = 24 * 3_600_000;
 const defaultLife = 30 * day;
@@ -27,7 +34,7 @@ const longestLife = 366 * day;
 
 export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
   const { now } = parts;
-  const { list, get, mayWrite, mint, revise, revoke } = credentialsOf(parts, 'login', presentSecretId);
+  const { list, get, mint, revise, revoke } = credentialsOf(parts, 'login', presentSecretId);
   const missing = new Failure('NOT_FOUND', { field: 'identity_id', reason: 'is not the id of an identity' });
 
   function checkEnd(until: number | null | undefined): void {
@@ -39,8 +46,8 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
     list,
     get,
 
-    async create(caller, { identity_id, name, expiration_date, max_uses }) {
-      const permit = await mayWrite(caller);
+    async create(permit, { identity_id, name, expiration_date, max_uses }) {
+      const { caller } = permit;
       const identity = await identities.find(permit, identity_id).catch(notFoundAs(missing));
       await identities.checkShown(caller, identity);
       checkEnd(expiration_date);
@@ -53,10 +60,10 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
       });
     },
 
-    async update(caller, id, { name, expiration_date, max_uses }) {
+    async update(permit, id, { name, expiration_date, max_uses }) {
+      const { caller } = permit;
       checkEnd(expiration_date);
-      const permit = await mayWrite(caller);
-      return revise(caller, id, async before => {
+      return revise(permit, id, async before => {
         await identities.checkShown(caller, await identities.find(permit, before.identity_id!));
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);

@@ -9,7 +9,7 @@
  */
 
 import type { Caller, Origin } from '../../access/caller.ts';
-import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
+import { type Action, allows, common, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction, OwnAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
@@ -63,6 +63,10 @@ export interface Guard {
    * them.
    */
   admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]): Promise<Permit<A>>;
+  /** Like `admit`, for the first of these actions that the caller may do. */
+  admitAny<A extends Action>(caller: Caller, actions: readonly [A, ...A[]]): Promise<Permit<A>>;
+  /** Narrows a permit to the vaults to which the other one applies too. Refuses if there are none. */
+  within<A extends Action>(permit: Permit<A>, other: Permit): Promise<Permit<A>>;
   /**
    * Checks a row that was looked up, in the vault that contains it; without a vault it belongs to the whole
    * organization. Throws NOT_FOUND for rows that the caller may not see and for rows of other organizations, and
@@ -254,12 +258,22 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     }
   }
 
+  async function admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]) {
+    const vaults = vaultsAllowing(caller, action, ...others);
+    if (vaults?.length === 0)
+      await deny(caller, [action, ...others].find(one => !holds(caller, one)) ?? action, null);
+    return { caller, action, vaults } as Permit<A>;
+  }
+
   return {
-    admit: async (caller, action, ...others) => {
-      const vaults = vaultsAllowing(caller, action, ...others);
-      if (vaults?.length === 0)
-        await deny(caller, [action, ...others].find(one => !holds(caller, one)) ?? action, null);
-      return { caller, action, vaults } as Permit<typeof action>;
+    admit,
+
+    admitAny: (caller, actions) => admit(caller, actions.find(action => holds(caller, action)) ?? actions[0]),
+
+    within: async (permit, other) => {
+      const vaults = common(permit.vaults, other.vaults);
+      if (vaults?.length === 0) await deny(permit.caller, permit.action, null);
+      return { ...permit, vaults };
     },
 
     found: async (permit, row, vaultId) => {
@@ -337,6 +351,13 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
 export function vaultsAsked({ vaults }: Permit, asked: string | undefined): readonly string[] | undefined {
   if (asked === undefined) return vaults ?? undefined;
   return vaults === null || vaults.includes(asked) ? [asked] : [];
+}
+
+/** Checks at run time that a permit is for one of these actions, where the compiler can't. Throws if it is not. */
+export function permitFor<A extends Action>(permit: Permit, ...actions: readonly A[]): Permit<A> {
+  if (!actions.some(action => action === permit.action))
+    throw new Error(`a permit for ${permit.action} is none for ${actions.join(' or ')}`);
+  return permit as Permit<A>;
 }
 
 /** Whether a permit applies to a vault; without a vault, to the organization as a whole. */

@@ -1,17 +1,16 @@
 /**
- * What all collections of revised records do alike. A caller is admitted; a row is found, believed and revised; the change is
+ * What all collections of revised records do alike. With a permit, a row is found, believed and revised; the change is
  * stored in one unit with its audit entry, and tried again where another one came first. What a caller may give, and what
  * makes a record sound, each collection checks itself.
  */
-import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { Page, PageOf } from '../../store/engine/page.ts';
 import type { Audited } from '../../store/integrity/audited.ts';
-import { listOf } from './collection.ts';
-import type { ChangeAction, Permit } from './guard.ts';
+import { listOf, type Noun } from './collection.ts';
+import type { Permit } from './guard.ts';
 import type { Parts } from './parts.ts';
 import { retryingStale } from './stale-changes.ts';
 import type { Stamper } from './stamps.ts';
@@ -23,12 +22,13 @@ interface RevisedRow {
   readonly revision: number;
 }
 
-export interface RecordKind<Row, Item, Query, Read extends Action, Write extends ChangeAction> {
-  readonly actions: readonly [read: Read, write: Write];
+export interface RecordKind<Row, Item, Query, N extends Noun> {
+  /** The noun of the permissions, from which the compiler knows which permits are required. */
+  readonly noun: N;
   readonly stamper: Stamper<Row>;
   byId(organizationId: string, id: string): Promise<(Row & Audited) | undefined>;
   /** Null where the caller sees none of them. */
-  page(permit: Permit<Read>, page: Page, query: Query): Promise<PageOf<Row & Audited>> | null;
+  page(permit: Permit<`${N}:read`>, page: Page, query: Query): Promise<PageOf<Row & Audited>> | null;
   present(rows: readonly Row[]): Item[] | Promise<Item[]>;
   update(row: Row): Statement;
   subject<A extends Action = never>(row: MaybeAllowed<Row, A>): SubjectChange<A>;
@@ -40,27 +40,13 @@ export interface RecordKind<Row, Item, Query, Read extends Action, Write extends
 type More<Write extends Action> = Omit<GuardedChange, 'subjects'> &
   Pick<SubjectChange, 'details' | 'lasts'> & { readonly others?: readonly SubjectChange<Write>[] };
 
-export function revisedRecords<
-  Row extends RevisedRow,
-  Item,
-  Query extends PageQuery,
-  Read extends Action,
-  Write extends ChangeAction,
->(
+export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQuery, N extends Noun>(
   { guard, now }: Pick<Parts, 'guard' | 'now'>,
-  {
-    actions,
-    stamper,
-    byId,
-    page,
-    present,
-    update,
-    subject,
-    vaultOf,
-  }: RecordKind<Row, Item, Query, Read, Write>,
+  { stamper, byId, page, present, update, subject, vaultOf }: RecordKind<Row, Item, Query, N>,
 ) {
+  type Read = `${N}:read`;
+  type Write = `${N}:write`;
   type Found = Allowed<Row, Write>;
-  const [read, write] = actions;
 
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<Row, A>> {
     const row = await byId(permit.caller.organizationId, id);
@@ -82,18 +68,16 @@ export function revisedRecords<
   return {
     find,
     change,
-    mayWrite: (caller: Caller): Promise<Permit<Write>> => guard.admit(caller, write),
 
-    async list(caller: Caller, query: Query): Promise<List<Item>> {
-      const permit = await guard.admit(caller, read);
+    async list(permit: Permit<Read>, query: Query): Promise<List<Item>> {
       const found = await page(permit, { page: query.page, limit: query.limit, asOf: query.as_of }, query);
       if (found === null) return listOf<Item>([], 0, query);
       const believed = found.rows.map(row => stamper.believe<Row>(row));
       return listOf(await present(believed), found.total, query);
     },
 
-    async get(caller: Caller, id: string): Promise<Item> {
-      return (await present([await find(await guard.admit(caller, read), id)]))[0]!;
+    async get(permit: Permit<Read>, id: string): Promise<Item> {
+      return (await present([await find(permit, id)]))[0]!;
     },
 
     /** `work` judges the row that `next` makes of the columns that change, and says what goes with it. */
@@ -117,12 +101,11 @@ export function revisedRecords<
 
     /** `work` says what takes the row away. */
     async remove(
-      caller: Caller,
+      permit: Permit<Write>,
       id: string,
       verb: AuditAction,
       work: (before: Found) => More<Write> | Promise<More<Write>>,
     ): Promise<void> {
-      const permit = await guard.admit(caller, write);
       await retryingStale(async () => {
         const before = await find(permit, id);
         await change(permit, verb, { ...before, revision: before.revision + 1 }, await work(before));

@@ -4,13 +4,13 @@
  * all organizations: each organization learns whether they are intact, and nothing about the others' entries.
  */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import type { Caller } from '../../access/caller.ts';
 import type { LogVerification } from '../../contract/logs.ts';
 import { iso } from '../../contract/text.ts';
 import { isMarked } from '../../logs/chain.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import { databaseSource } from '../../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../../logs/verify.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { rowCheckWith } from '../kernel/row-check.ts';
 
@@ -31,13 +31,13 @@ interface Result {
 }
 
 export interface VerifyLogs {
-  (caller: Caller): Promise<LogVerification>;
+  (permit: Permit<'logs:read'>): Promise<LogVerification>;
   /** For the service itself: findings are counted and shown to the next caller. */
   prove(): Promise<void>;
 }
 
 export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): VerifyLogs {
-  const { store, ledger, keyring, stamps, guard, now, meter } = parts;
+  const { store, ledger, keyring, stamps, now, meter } = parts;
   const isProven = meter.gauge('strongroom_log_proof_ok', {});
   const provenAt = meter.gauge('strongroom_log_proof_timestamp_seconds', {});
   const isSound = rowCheckWith(stamps);
@@ -80,8 +80,7 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
     return running;
   }
 
-  const verify = async (caller: Caller): Promise<LogVerification> => {
-    const { vaults } = await guard.admit(caller, 'logs:read');
+  const verify = async ({ caller, vaults }: Permit<'logs:read'>): Promise<LogVerification> => {
     if (last === null || now() - last.at > fresh)
       await Promise.race([start(), sleep(patience, undefined, { ref: false })]);
     await ledger.settle().catch(() => {});

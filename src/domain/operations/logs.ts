@@ -1,5 +1,4 @@
 /** Reads the request log and the audit log: only the organization's own entries. */
-import type { Caller } from '../../access/caller.ts';
 import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -20,22 +19,22 @@ import type { Parts } from '../kernel/parts.ts';
 type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
 type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
 
+type Reading = Permit<'logs:read'>;
+
 export interface Logs {
-  requests(caller: Caller, query: RequestLogQuery): Promise<List<RequestLog>>;
-  request(caller: Caller, id: string): Promise<RequestLog>;
+  requests(permit: Reading, query: RequestLogQuery): Promise<List<RequestLog>>;
+  request(permit: Reading, id: string): Promise<RequestLog>;
   /** Every matching entry, newest first, one stretch at a time. */
-  exportRequests(caller: Caller, query: RequestQuery): Promise<Watched<RequestLog>>;
-  audits(caller: Caller, query: AuditLogQuery): Promise<List<AuditLog>>;
-  audit(caller: Caller, id: string): Promise<AuditLog>;
-  exportAudits(caller: Caller, query: AuditQuery): Promise<Watched<AuditLog>>;
+  exportRequests(permit: Reading, query: RequestQuery): Promise<Watched<RequestLog>>;
+  audits(permit: Reading, query: AuditLogQuery): Promise<List<AuditLog>>;
+  audit(permit: Reading, id: string): Promise<AuditLog>;
+  exportAudits(permit: Reading, query: AuditQuery): Promise<Watched<AuditLog>>;
 }
 
 export interface LogParts {
   readonly ledger: Ledger;
   readonly shown: ShownLinks;
 }
-
-type Reading = Permit<'logs:read'>;
 
 /** In blocks. */
 const stretch = 50;
@@ -80,8 +79,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
   }
 
   return {
-    async requests(caller, query) {
-      const permit = await guard.admit(caller, 'logs:read');
+    async requests(permit, query) {
       await settled();
       const filter = filterOf(permit, query);
       const { blocks, skip } = await store.requestLogs.page(filter, query);
@@ -89,8 +87,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
       return listOf(entries.slice(skip, skip + query.limit), await store.requestLogs.total(filter), query);
     },
 
-    async request(caller, id) {
-      const permit = await guard.admit(caller, 'logs:read');
+    async request(permit, id) {
       const block = await store.requestLogs.block(blockIdOf(id));
       const entries = block === undefined ? [] : matching(await shown.block(block), filterOf(permit, {}));
       const found = entries.find(entry => entry.id === id);
@@ -98,27 +95,23 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
       return found;
     },
 
-    async exportRequests(caller, query) {
-      const permit = await guard.admit(caller, 'logs:read');
+    async exportRequests(permit, query) {
       await settled();
       return guard.during(permit, 'request-logs.exported', stretches(filterOf(permit, query)));
     },
 
-    async audits(caller, query) {
-      const permit = await guard.admit(caller, 'logs:read');
+    async audits(permit, query) {
       if (permit.vaults !== null) return listOf<AuditLog>([], 0, query);
       const { rows, total } = await store.logs.auditPage(auditFilterOf(permit, query), query);
       return listOf((await shown.audits(rows)).map(presentAudit), total, query);
     },
 
-    async audit(caller, id) {
-      const permit = await guard.admit(caller, 'logs:read');
-      const row = await guard.found(permit, await store.logs.audit(caller.organizationId, id));
+    async audit(permit, id) {
+      const row = await guard.found(permit, await store.logs.audit(permit.caller.organizationId, id));
       return presentAudit(await shown.audit(row));
     },
 
-    async exportAudits(caller, query) {
-      const permit = await guard.admit(caller, 'logs:read');
+    async exportAudits(permit, query) {
       const filter = permit.vaults === null ? auditFilterOf(permit, query) : null;
       return guard.during(permit, 'audit-logs.exported', auditStretches(filter));
     },

@@ -15,6 +15,7 @@ import { hourLength } from '../../logs/hourly-counts.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import type { Busy } from '../../store/records/overview.ts';
 import { credentialKinds } from '../credentials/credential.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Organizations } from '../people/organizations.ts';
 import { actionOn } from '../resources/subject.ts';
@@ -43,9 +44,11 @@ interface NamedRow {
   readonly vault_id: string | null;
 }
 
+type Reading = Permit<'organization:read'>;
+
 export interface Overviews {
-  overview(caller: Caller): Promise<Overview>;
-  about(caller: Caller): Promise<About>;
+  overview(permit: Reading): Promise<Overview>;
+  about(permit: Reading): Promise<About>;
 }
 
 interface OverviewParts extends Parts {
@@ -55,7 +58,7 @@ interface OverviewParts extends Parts {
 }
 
 export function overviewsWith(parts: OverviewParts): Overviews {
-  const { store, keyring, stamps, keyringSync, guard, now, organizations, ledger, facts } = parts;
+  const { store, keyring, stamps, keyringSync, now, organizations, ledger, facts } = parts;
 
   /** The counters contain only ids. The names of records that still exist are added if the caller may see them. */
   async function named(
@@ -183,28 +186,28 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     return seen ? store.overview.webhookHealth(caller.organizationId) : noWebhooks;
   }
 
-  async function planOf(caller: Caller): Promise<Overview['plan']> {
-    const { plan, rate_limit } = await organizations.get(caller);
+  async function planOf(permit: Reading): Promise<Overview['plan']> {
+    const { caller } = permit;
+    const { plan, rate_limit } = await organizations.get(permit);
     if (!allows(caller, 'vaults:read')) return { name: plan, limit: rate_limit, used: null };
     const used = await store.overview.used(caller.organizationId, rateWindowAt(now()).start);
     return { name: plan, limit: rate_limit, used };
   }
 
   return {
-    async overview(caller) {
-      await guard.admit(caller, 'organization:read');
+    async overview(permit) {
+      const { caller } = permit;
       return {
         ...(await readsOf(caller)),
         expiring: await expiringFor(caller),
         unused_keys: await unusedFor90Days(caller),
         webhooks: await webhooksFor(caller),
         counts: await countsFor(caller),
-        plan: await planOf(caller),
+        plan: await planOf(permit),
       };
     },
 
-    async about(caller) {
-      await guard.admit(caller, 'organization:read');
+    async about({ caller }) {
       await keyringSync.refresh();
       return {
         version: facts.version,

@@ -2,7 +2,7 @@
  * Finds who read a version of a secret, and when last: access keys through the request log, and people and programs
  * that revealed it through the audit log. It searches only the newest entries, and reports if there are more.
  */
-import { type Caller, matchesPattern } from '../../access/caller.ts';
+import { matchesPattern } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
 import { hasEffect } from '../../contract/audit-actions.ts';
 import { invalid } from '../../contract/errors.ts';
@@ -10,6 +10,7 @@ import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
 import { iso } from '../../contract/text.ts';
 import type { RequestFilter } from '../../store/records/request-logs.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { type LogParts, matching, presentAudit } from './logs.ts';
@@ -85,8 +86,14 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
   }
 
   return {
-    async of(caller: Caller, id: string, wanted: number | undefined): Promise<SecretReaders> {
-      const permit = await guard.admit(caller, 'secrets:read', 'logs:read');
+    async of(
+      logs: Permit<'logs:read'>,
+      secrets: Permit<'secrets:read'>,
+      id: string,
+      wanted: number | undefined,
+    ): Promise<SecretReaders> {
+      const permit = await guard.within(secrets, logs);
+      const { caller } = permit;
       const row = await records.find(permit, 'secret', id);
       const version = wanted ?? row.version;
       const stored = await records.version(row, version);

@@ -28,7 +28,7 @@ import { notFoundAs } from '../resources/subject.ts';
 import { groupsOf } from './people.ts';
 import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
-export interface Groups extends Collection<Group, GroupCreate, GroupUpdate, GrantQuery> {
+export interface Groups extends Collection<'members', Group, GroupCreate, GroupUpdate, GrantQuery> {
   /** The verified rows of all groups. */
   all(organizationId: string): Promise<MemberGroupRow[]>;
   /** The groups of a member, revised so that they no longer contain the member. */
@@ -40,8 +40,8 @@ type Writing = Permit<'members:write'>;
 export function groupsWith(parts: Parts, records: Records): Groups {
   const { store, stamps, guard, now, newId } = parts;
 
-  const { list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
-    actions: ['members:read', 'members:write'],
+  const { list, get, change, revise, remove } = revisedRecords(parts, {
+    noun: 'members',
     stamper: stamps.memberGroup,
     byId: store.memberGroups.byId,
     page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
@@ -87,8 +87,8 @@ export function groupsWith(parts: Parts, records: Records): Groups {
     list,
     get,
 
-    async create(caller, { name, grants = [], member_ids = [], single_sign_on }) {
-      const permit = await mayWrite(caller);
+    async create(permit, { name, grants = [], member_ids = [], single_sign_on }) {
+      const { caller } = permit;
       const time = now();
       const row = stamps.memberGroup.stamp({
         id: newId(),
@@ -112,8 +112,8 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       return presentGroup(row);
     },
 
-    async update(caller, id, body) {
-      const permit = await mayWrite(caller);
+    async update(permit, id, body) {
+      const { caller } = permit;
       return revise(permit, id, 'group.updated', async (before, next) => {
         checkGrant(caller, before, caller.until);
         const row = next(changedColumns(before, body));
@@ -124,9 +124,9 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       });
     },
 
-    remove: (caller, id) =>
-      remove(caller, id, 'group.deleted', before => {
-        checkGrant(caller, before, caller.until);
+    remove: (permit, id) =>
+      remove(permit, id, 'group.deleted', before => {
+        checkGrant(permit.caller, before, permit.caller.until);
         return {
           statements: [store.memberGroups.remove(id, before.revision)],
           touches: [id, ...membersOf(before)],

@@ -31,9 +31,10 @@ import { inviteAgain, inviteNew, newMember } from './invitations.ts';
 import { groupsOf } from './people.ts';
 import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
-export interface Members extends Collection<Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
+export interface Members
+  extends Collection<'members', Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
   /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
-  invite(caller: Caller, id: string): Promise<InvitedMember>;
+  invite(permit: Writing, id: string): Promise<InvitedMember>;
   /** The same for an owner, by the operator: also for the only owner, whom no other member could let in again. */
   recover(operator: Caller, email: string): Promise<InvitedMember>;
 }
@@ -43,8 +44,8 @@ type Writing = Permit<'members:write'>;
 export function membersWith(parts: Parts, records: Records, groups: Groups): Members {
   const { store, stamps, guard, now, newId } = parts;
 
-  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
-    actions: ['members:read', 'members:write'],
+  const { find, list, get, change, revise, remove } = revisedRecords(parts, {
+    noun: 'members',
     stamper: stamps.member,
     byId: store.organizations.member,
     page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
@@ -112,8 +113,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     list,
     get,
 
-    async create(caller, { email, role, grants = [] }) {
-      const permit = await mayWrite(caller);
+    async create(permit, { email, role, grants = [] }) {
+      const { caller } = permit;
       const { organizationId } = caller;
       const wanted = { id: newId(), organizationId, email, role, grants: grantsText(grants) };
       const row = newMember(parts, wanted);
@@ -129,8 +130,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       return { ...presentMember(row, []), token };
     },
 
-    async invite(caller, id) {
-      const permit = await mayWrite(caller);
+    async invite(permit, id) {
+      const { caller } = permit;
       // Otherwise a person could bypass the proof required for changing their own factors, also with their own API
       // keys.
       if (memberBehind(caller) === id) {
@@ -146,7 +147,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     },
 
     async recover(operator, email) {
-      const permit = await mayWrite(operator);
+      const permit = await guard.admit(operator, 'members:write');
       return retryingStale(async () => {
         const found = await store.organizations.memberByEmail(operator.organizationId, emailKey(email));
         const before = stamps.member.believe(await guard.found(permit, found));
@@ -157,8 +158,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    async update(caller, id, { role, ...body }) {
-      const permit = await mayWrite(caller);
+    async update(permit, id, { role, ...body }) {
+      const { caller } = permit;
       return revise(permit, id, 'member.updated', async (before, next) => {
         const groups = await groupsOf(parts, before);
         checkGrant(caller, rightsOf({ member: before, groups }), caller.until);
@@ -171,9 +172,9 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    remove: (caller, id) =>
-      remove(caller, id, 'member.removed', async before => {
-        checkGrant(caller, await rights(before), caller.until);
+    remove: (permit, id) =>
+      remove(permit, id, 'member.removed', async before => {
+        checkGrant(permit.caller, await rights(before), permit.caller.until);
         const left = await groups.without(before);
         return {
           others: left.map(leftBy),

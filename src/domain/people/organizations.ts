@@ -112,13 +112,12 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
       return update(permit, 'organization.plan_changed', { plan, enterprise_limit: enterpriseLimit });
     },
 
-    async get(caller: Caller): Promise<Organization> {
-      await guard.admit(caller, 'organization:read');
+    async get({ caller }: Permit<'organization:read'>): Promise<Organization> {
       return present(await believed(caller.organizationId));
     },
 
-    async change(caller: Caller, changes: OrganizationUpdate): Promise<Organization> {
-      const permit = await guard.admit(caller, 'organization:write');
+    async change(permit: Permit<'organization:write'>, changes: OrganizationUpdate): Promise<Organization> {
+      const { caller } = permit;
       const { plan, ...others } = changes;
       const wanted: OrganizationUpdate =
         plan === (await believed(caller.organizationId)).plan ? others : changes;

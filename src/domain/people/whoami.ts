@@ -4,18 +4,18 @@ import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';
 import type { Whoami } from '../../contract/whoami.ts';
 import { rolesListed } from '../credentials/member-rights.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { People } from './people.ts';
 
-export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly people: People }) {
+export function whoamiWith({ store, stamps, people }: Parts & { readonly people: People }) {
   async function memberOf(caller: Caller): Promise<Whoami['member']> {
     const id = memberBehind(caller);
     const person = id === null ? undefined : await people.byMember(id);
     return person === undefined ? null : { id: person.member.id, email: person.member.email };
   }
 
-  return async (caller: Caller): Promise<Whoami> => {
-    await guard.admit(caller, 'organization:read');
+  return async ({ caller }: Permit<'organization:read'>): Promise<Whoami> => {
     const found = await store.organizations.byId(caller.organizationId);
     if (found === undefined) throw new Failure('UNAUTHORIZED');
     const { id, name } = stamps.organization.believe(found);

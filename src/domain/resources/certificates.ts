@@ -34,10 +34,10 @@ import { type MayWrite, notFoundAs, revealedOf } from './subject.ts';
 import type { NewResource } from './writes.ts';
 
 export interface Certificates
-  extends Collection<Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
+  extends Collection<'certificates', Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
   /** A signing request (CSR) created with a stored key, which doesn't leave the service for it. */
   requestFor(
-    caller: Caller,
+    permit: Writing,
     keyId: string,
     subject: string,
     sans: readonly string[],
@@ -139,26 +139,22 @@ export function certificatesWith(
   }
 
   return {
-    async list(caller, query) {
-      const permit = await guard.admit(caller, 'certificates:read');
+    async list(permit, query) {
       const { items, total } = await records.list(permit, 'certificate', query);
       return listOf(items.map(presentCertificate), total, query);
     },
 
-    async get(caller, id) {
-      const permit = await guard.admit(caller, 'certificates:read');
+    async get(permit, id) {
       const row = await records.find(permit, 'certificate', id);
       return { ...presentCertificate(await records.labelled(row)), pem: await pemOf(row) };
     },
 
-    async create(caller, body) {
-      const permit = await guard.admit(caller, 'certificates:write');
+    async create(permit, body) {
       const vault = await records.openVault(permit, body.vault_id);
       return presentCertificate(await createWith(permit, vault, body));
     },
 
-    async update(caller, id, { name, tags, key_id }) {
-      const permit = await guard.admit(caller, 'certificates:write');
+    async update(permit, id, { name, tags, key_id }) {
       const revised = await records.revise(permit, 'certificate', id, async row => {
         if (key_id === undefined) return { name, tags };
         const before = certificateAttributes(row);
@@ -168,15 +164,13 @@ export function certificatesWith(
       return presentCertificate(revised);
     },
 
-    async remove(caller, id, purge) {
-      const permit = await guard.admit(caller, 'certificates:write');
+    async remove(permit, id, purge) {
       await records.remove(permit, 'certificate', id, purge);
     },
 
-    async requestFor(caller, keyId, subject, sans) {
-      const permit = await guard.admit(caller, 'certificates:write');
+    async requestFor(permit, keyId, subject, sans) {
       const key = await records.find(permit, 'key', keyId);
-      await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
+      await guard.mayShow(permit.caller, shownByPublicHalf, [key.vault_id]);
       checkNames(subject, sans);
       const privatePem = await signingKey(permit, key, 'key.signed_request');
       return { pem: await workers.signingRequest({ privatePem, subject, sans }) };

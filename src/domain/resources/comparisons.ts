@@ -17,6 +17,7 @@ import type {
   VaultsCompare,
 } from '../../contract/resources.ts';
 import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Subject } from '../kernel/subjects.ts';
 import type { Records } from './records.ts';
@@ -81,8 +82,11 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
   }
 
   return {
-    async compare(caller: Caller, { vault_id, items }: SecretsCompare): Promise<ComparedSecrets> {
-      const permit = await guard.admit(caller, 'secrets:reveal');
+    async compare(
+      permit: Permit<'secrets:reveal'>,
+      { vault_id, items }: SecretsCompare,
+    ): Promise<ComparedSecrets> {
+      const { caller } = permit;
       const { row: vault, sealer } = await records.openVault(permit, vault_id);
       const compared = { ...subjectOf(vault), details: { secrets: items.length } };
       await take(caller, 'secrets.compared', compared, items.length);
@@ -101,8 +105,8 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
     },
 
     /** Without the permission to reveal, it shows which secrets exist where, and nothing about their values. */
-    async compareVaults(caller: Caller, query: VaultsCompare): Promise<ComparedVaults> {
-      const permit = await guard.admit(caller, 'secrets:read');
+    async compareVaults(permit: Permit<'secrets:read'>, query: VaultsCompare): Promise<ComparedVaults> {
+      const { caller } = permit;
       const [first, ...others] = await Promise.all(query.vault_ids.map(id => records.openVault(permit, id)));
       const vaults = [first!, ...others];
       await take(caller, 'vault.compared', subjectOf(first!.row), wholeComparison);

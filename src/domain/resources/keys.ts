@@ -2,7 +2,6 @@
  * Cryptographic keys. `reveal` and the vault endpoint return the private key, unless the key is not exportable: then
  * no surface returns it, and the PEM contains the public key.
  */
-import type { Caller } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import {
@@ -21,6 +20,7 @@ import type { KeyMaterial } from '../../material/key-material.ts';
 import type { WorkerPool } from '../../material/worker-pool.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
@@ -28,11 +28,11 @@ import { checkDates, presentVersion } from './secrets.ts';
 import { revealedOf } from './subject.ts';
 import type { NewResource } from './writes.ts';
 
-export interface Keys extends Collection<Key, KeyCreate, KeyUpdate, ResourceQuery> {
-  reveal(caller: Caller, id: string): Promise<RevealedKey>;
+export interface Keys extends Collection<'keys', Key, KeyCreate, KeyUpdate, ResourceQuery> {
+  reveal(permit: Permit<'keys:reveal'>, id: string): Promise<RevealedKey>;
   /** Creates a new version from the given material, or from new material of the same kind. */
-  rotate(caller: Caller, id: string, body: KeyRotate): Promise<Key>;
-  versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
+  rotate(permit: Permit<'keys:write'>, id: string, body: KeyRotate): Promise<Key>;
+  versions(permit: Permit<'keys:read'>, id: string, query: PageQuery): Promise<List<Version>>;
 }
 
 /** The attributes of a key's material that its record shows. */
@@ -47,19 +47,16 @@ interface KeyAttributes {
 
 export function keysWith({ store, stamps, guard, workers }: Parts, records: Records): Keys {
   return {
-    async list(caller, query) {
-      const permit = await guard.admit(caller, 'keys:read');
+    async list(permit, query) {
       const { items, total } = await records.list(permit, 'key', query);
       return listOf(items.map(presentKey), total, query);
     },
 
-    async get(caller, id) {
-      const permit = await guard.admit(caller, 'keys:read');
+    async get(permit, id) {
       return presentKey(await records.labelled(await records.find(permit, 'key', id)));
     },
 
-    async create(caller, body) {
-      const permit = await guard.admit(caller, 'keys:write');
+    async create(permit, body) {
       const vault = await records.openVault(permit, body.vault_id);
       const material = await materialFrom(workers, body);
       const [created] = await records.create(vault, [
@@ -74,8 +71,7 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(created!);
     },
 
-    async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'keys:write');
+    async update(permit, id, body) {
       const revised = await records.revise(permit, 'key', id, row => {
         checkDates(row, body);
         const { name, tags, activation_date, expiration_date } = body;
@@ -84,13 +80,11 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(revised);
     },
 
-    async remove(caller, id, purge) {
-      const permit = await guard.admit(caller, 'keys:write');
+    async remove(permit, id, purge) {
       await records.remove(permit, 'key', id, purge);
     },
 
-    async reveal(caller, id) {
-      const permit = await guard.admit(caller, 'keys:reveal');
+    async reveal(permit, id) {
       const row = await records.find(permit, 'key', id);
       const { exportable, holds } = keyAttributes(row);
       if (!exportable && holds === 'private') {
@@ -107,8 +101,7 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       }));
     },
 
-    async rotate(caller, id, body) {
-      const permit = await guard.admit(caller, 'keys:write');
+    async rotate(permit, id, body) {
       const before = await records.find(permit, 'key', id);
       const { exportable } = keyAttributes(before);
       const material = await materialFrom(
@@ -125,8 +118,7 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(revised);
     },
 
-    async versions(caller, id, query) {
-      const permit = await guard.admit(caller, 'keys:read');
+    async versions(permit, id, query) {
       const row = await records.find(permit, 'key', id);
       const { rows, total } = await store.resources.versionPage(id, query);
       return listOf(

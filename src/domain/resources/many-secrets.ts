@@ -2,7 +2,6 @@
  * Reveals many secrets at once, or copies them to another vault. A value leaves its vault only for callers who may
  * reveal it, after the audit entries of all secrets are durable.
  */
-import type { Caller } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RevealedSecrets, Secret, SecretsCopy } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
@@ -11,7 +10,7 @@ import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import type { Records } from './records.ts';
 import { presentSecret, type Secrets, type SecretWrite } from './secrets.ts';
-import { revealedOf } from './subject.ts';
+import { type MayWrite, revealedOf } from './subject.ts';
 
 type Revealing = Permit<'secrets:reveal'>;
 
@@ -60,6 +59,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
 
   async function copyAll(
     permit: Revealing,
+    writing: MayWrite<'secret'>,
     [first, ...others]: readonly Opened[],
     vaultId: string,
   ): Promise<(readonly [Opened, PromiseSettledResult<Secret>])[]> {
@@ -71,13 +71,12 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
     const copies = await guard.revealAll(permit, 'secret.copied', revealedAll(found), () =>
       Promise.all(found.map(one => copyOf(one, vaultId))),
     );
-    const outcomes = await secrets.writeAll(permit.caller, copies);
+    const outcomes = await secrets.writeAll(writing, copies);
     return found.map((one, index) => [one, outcomes[index]!] as const);
   }
 
   return {
-    async reveal(caller: Caller, ids: readonly string[]): Promise<RevealedSecrets> {
-      const permit = await guard.admit(caller, 'secrets:reveal');
+    async reveal(permit: Revealing, ids: readonly string[]): Promise<RevealedSecrets> {
       const found = await findAll(permit, ids);
       return guard.revealAll(permit, 'secret.revealed', revealedAll(found), () => ({
         data: found.map(({ secret, value }) => ({ ...secret, value: value() })),
@@ -86,18 +85,17 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
 
     /** Each secret has its own outcome. */
     async copy(
-      caller: Caller,
+      permit: Revealing,
+      writing: MayWrite<'secret'>,
       { secret_ids, vault_id, move }: SecretsCopy,
     ): Promise<PromiseSettledResult<Secret>[]> {
-      const permit = await guard.admit(caller, 'secrets:reveal');
-      const writing = await guard.admit(caller, 'secrets:write');
       const target = await records.openVault(writing, vault_id);
       const found = await findAll(permit, secret_ids);
       const elsewhere = found.filter(({ row }) => row.vault_id !== target.row.id);
-      const copied = new Map(await copyAll(permit, elsewhere, target.row.id));
+      const copied = new Map(await copyAll(permit, writing, elsewhere, target.row.id));
       if (move) {
         for (const [{ row }, { status }] of copied)
-          if (status === 'fulfilled') await secrets.remove(caller, row.id, false);
+          if (status === 'fulfilled') await secrets.remove(writing, row.id, false);
       }
       return found.map(one => copied.get(one) ?? { status: 'rejected', reason: alreadyThere() });
     },

@@ -97,13 +97,13 @@ export function namedSecretsWith(
   }
 
   async function create(
-    caller: Caller,
+    permit: MayWrite<'secret'>,
     { vaultId, name }: SecretPlace,
     next: NextContent,
     expected: number | undefined,
   ): Promise<WrittenVersion> {
     checkVersion(expected, 0);
-    const { version, created_at } = await secrets.create(caller, { vault_id: vaultId, name, ...next(null) });
+    const { version, created_at } = await secrets.create(permit, { vault_id: vaultId, name, ...next(null) });
     return { version, version_created_at: created_at };
   }
 
@@ -157,10 +157,11 @@ export function namedSecretsWith(
     },
 
     async reveal(caller: Caller, place: SecretPlace, wanted: number | null): Promise<RevealedVersion> {
-      const row = await active(await guard.admit(caller, 'secrets:reveal'), place);
+      const permit = await guard.admit(caller, 'secrets:reveal');
+      const row = await active(permit, place);
       const version = wanted ?? row.version;
       const created = iso((await versionOf(row, version)).created_at);
-      return { ...(await secrets.reveal(caller, row.id, version)), version_created_at: created };
+      return { ...(await secrets.reveal(permit, row.id, version)), version_created_at: created };
     },
 
     /** Refuses a caller who may not reveal the secret, whether or not it exists. */
@@ -170,9 +171,10 @@ export function namedSecretsWith(
     },
 
     async history(caller: Caller, place: SecretPlace): Promise<SecretHistory> {
-      const row = await active(await guard.admit(caller, 'secrets:read'), place);
+      const permit = await guard.admit(caller, 'secrets:read');
+      const row = await active(permit, place);
       const { labels } = await records.labelled(row);
-      const { data } = await secrets.versions(caller, row.id, { page: 1, limit: mostVersions });
+      const { data } = await secrets.versions(permit, row.id, { page: 1, limit: mostVersions });
       return {
         created_at: iso(row.created_at),
         updated_at: iso(row.updated_at),
@@ -208,7 +210,7 @@ export function namedSecretsWith(
       for (let attempt = 1; ; attempt++) {
         const row = await lookUp(permit, place, store.resources.byName);
         try {
-          if (row === null) return await create(caller, place, next, expected);
+          if (row === null) return await create(permit, place, next, expected);
           return await replace(permit, row.id, next, expected);
         } catch (error) {
           if (attempt === attempts || !isTaken(error)) throw error;
@@ -220,7 +222,7 @@ export function namedSecretsWith(
       const permit = await guard.admit(caller, 'secrets:write');
       const row = await lookUp(permit, place, store.resources.byName);
       if (row === null) throw new Failure('NOT_FOUND');
-      await secrets.update(caller, row.id, { tags });
+      await secrets.update(permit, row.id, { tags });
     },
 
     /** Removes the secret only if its version is the intended one. */
@@ -228,7 +230,7 @@ export function namedSecretsWith(
       const permit = await guard.admit(caller, 'secrets:write');
       const living = await lookUp(permit, place, store.resources.byName);
       const row = living ?? (purge ? await lookUp(permit, place, store.resources.deletedByName) : null);
-      if (row !== null && isMeant(row.version)) await secrets.remove(caller, row.id, purge);
+      if (row !== null && isMeant(row.version)) await secrets.remove(permit, row.id, purge);
     },
 
     async restore(caller: Caller, place: SecretPlace, isMeant: (version: number) => boolean): Promise<void> {

@@ -1,11 +1,9 @@
 /** All four resource types together: one list, and one place to create, update, delete and restore any of them. */
-import type { Caller } from '../../access/caller.ts';
-import { holds, resourceReads, resourceWrites } from '../../access/policy.ts';
 import type { GenericResource, MixedQuery, ResourceType } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
-import type { Permit } from '../kernel/guard.ts';
+import { type Permit, permitFor } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
@@ -13,7 +11,9 @@ import { actionOn } from './subject.ts';
 import { deletable } from './trash.ts';
 
 /** A collection whose bodies were already checked against the schema of the type in question. */
-type TypedCollections = Readonly<Record<ResourceType, Collection<TypedRecord, never, never, never>>>;
+type TypedCollections = {
+  readonly [T in ResourceType]: Collection<`${T}s`, TypedRecord, never, never, never>;
+};
 
 /** The fields that the records of all types have. */
 type TypedRecord = Omit<GenericResource, 'type' | 'vault_id' | 'deleted_at'> & { readonly vault_id?: string };
@@ -23,63 +23,57 @@ interface TypedBody {
   readonly body: unknown;
 }
 
+type Plural = `${ResourceType}s`;
+
 export interface Resources
-  extends Collection<GenericResource, TypedBody, (type: ResourceType) => unknown, MixedQuery> {
-  restore(caller: Caller, id: string): Promise<GenericResource>;
+  extends Collection<Plural, GenericResource, TypedBody, (type: ResourceType) => unknown, MixedQuery> {
+  restore(permit: Permit<`${Plural}:write`>, id: string): Promise<GenericResource>;
 }
 
+/**
+ * The permit for a list applies where the caller may read everything that it shows. The type of a single resource is known
+ * once it is found: a permit for any type is enough to find it, and changing it requires the permit for its type.
+ */
 export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCollections): Resources {
-  /** The mixed list shows all types, so it requires the permission to read each type that it shows. */
-  async function admitReads(caller: Caller, type?: ResourceType): Promise<Permit> {
-    const [first, ...others] = type === undefined ? resourceReads : [actionOn(type, 'read')];
-    return guard.admit(caller, first!, ...others);
-  }
-
-  /**
-   * The type of an id is known only once it is found; until then, callers who may not change any type are refused.
-   */
-  function admitAnyWrite(caller: Caller): Promise<Permit> {
-    return guard.admit(caller, resourceWrites.find(action => holds(caller, action)) ?? resourceWrites[0]!);
-  }
-
-  /** A row found that way may only be looked at: changing it requires the permit for its type. */
-  async function admitWriteOf<T extends ResourceType>(caller: Caller, row: Pick<ResourceRow, 'type'>) {
+  async function writingOf<T extends ResourceType>(permit: Permit, row: Pick<ResourceRow, 'type'>) {
     const type = row.type as T;
-    return { type, permit: await guard.admit(caller, actionOn(type, 'write')) };
+    const action = actionOn(type, 'write');
+    const isFor = permit.action === action;
+    return { type, writing: isFor ? permitFor(permit, action) : await guard.admit(permit.caller, action) };
   }
 
   return {
-    async list(caller, query) {
-      const permit = await admitReads(caller, query.type);
+    async list(permit, query) {
       const { items, total } = await records.list(permit, null, query);
       return listOf(items.map(presentResource), total, query);
     },
 
-    async get(caller, id) {
-      const permit = await admitReads(caller);
+    async get(permit, id) {
       return presentResource(await records.labelled(await records.find(permit, null, id)));
     },
 
-    async create(caller, { type, body }) {
-      return presentTyped(type, await typed[type].create(caller, body as never));
+    async create(permit, { type, body }) {
+      const writing = permitFor(permit, actionOn(type, 'write'));
+      return presentTyped(type, await typed[type].create(writing as never, body as never));
     },
 
-    async update(caller, id, bodyFor) {
-      const found = await records.find(await admitAnyWrite(caller), null, id);
-      const type = found.type as ResourceType;
-      return presentTyped(type, await typed[type].update(caller, id, bodyFor(type) as never));
+    async update(permit, id, bodyFor) {
+      const found = await records.find(permit, null, id);
+      const body = bodyFor(found.type as ResourceType);
+      const { writing, type } = await writingOf(permit, found);
+      return presentTyped(type, await typed[type].update(writing as never, id, body as never));
     },
 
-    async remove(caller, id, purge) {
-      const found = await records.find(await admitAnyWrite(caller), null, id, deletable(purge));
-      const { permit, type } = await admitWriteOf(caller, found);
-      await records.remove(permit, type, id, purge);
+    async remove(permit, id, purge) {
+      const found = await records.find(permit, null, id, deletable(purge));
+      const { writing, type } = await writingOf(permit, found);
+      await records.remove(writing, type, id, purge);
     },
 
-    async restore(caller, id) {
-      const found = await records.findRestorable(await admitAnyWrite(caller), null, id);
-      const { permit, type } = await admitWriteOf(caller, found);
-      return presentResource(await records.restore(permit, type, id));
+    async restore(permit, id) {
+      const found = await records.findRestorable(permit, null, id);
+      const { writing, type } = await writingOf(permit, found);
+      return presentResource(await records.restore(writing, type, id));
     },
   };
 }

@@ -1,5 +1,4 @@
 /** Secrets: values with versions. Seeing a secret and revealing its value are separate permissions. */
-import type { Caller } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import {
@@ -14,6 +13,7 @@ import {
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
@@ -21,15 +21,15 @@ import type { Records } from './records.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
 
-export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, ResourceQuery> {
-  reveal(caller: Caller, id: string, version: number | undefined): Promise<RevealedSecret>;
-  versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
-  rollback(caller: Caller, id: string, version: number): Promise<Secret>;
+export interface Secrets extends Collection<'secrets', Secret, SecretCreate, SecretUpdate, ResourceQuery> {
+  reveal(permit: Permit<'secrets:reveal'>, id: string, version: number | undefined): Promise<RevealedSecret>;
+  versions(permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>>;
+  rollback(permit: MayWrite<'secret'>, id: string, version: number): Promise<Secret>;
   /**
    * Creates and updates many secrets. Those that can be stored are stored in one transaction; if one of them
    * conflicts, each is stored by itself. Either way, each has its own outcome.
    */
-  writeAll(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]>;
+  writeAll(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]>;
 }
 
 type Outcome = PromiseSettledResult<Secret>;
@@ -71,56 +71,49 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
   }
 
   /** Writes to the same secret are stored in order, so that the first one with a name gets it. */
-  function storeOneByOne(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]> {
+  function storeOneByOne(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]> {
     const inOrder = new KeyedLock();
     const stored = items.map(item => {
       const about = 'id' in item ? item.id : `${item.vault_id} ${item.name}`;
-      return inOrder.take(about, () => storeAlone(caller, item));
+      return inOrder.take(about, () => storeAlone(permit, item));
     });
     return Promise.allSettled(stored);
   }
 
-  function storeAlone(caller: Caller, item: SecretWrite): Promise<Secret> {
-    return 'id' in item ? secrets.update(caller, item.id, item.changes) : secrets.create(caller, item);
+  function storeAlone(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Secret> {
+    return 'id' in item ? secrets.update(permit, item.id, item.changes) : secrets.create(permit, item);
   }
 
   const secrets: Secrets = {
-    async list(caller, query) {
-      const permit = await guard.admit(caller, 'secrets:read');
+    async list(permit, query) {
       const { items, total } = await records.list(permit, 'secret', query);
       return listOf(items.map(presentSecret), total, query);
     },
 
-    async get(caller, id) {
-      const permit = await guard.admit(caller, 'secrets:read');
+    async get(permit, id) {
       return presentSecret(await records.labelled(await records.find(permit, 'secret', id)));
     },
 
-    async create(caller, body) {
-      const permit = await guard.admit(caller, 'secrets:write');
+    async create(permit, body) {
       const vault = await records.openVault(permit, body.vault_id);
       const [created] = await records.create(vault, [{ permit, ...newSecret(body) }]);
       return presentSecret(created!);
     },
 
-    async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'secrets:write');
+    async update(permit, id, body) {
       return presentSecret(await records.revise(permit, 'secret', id, row => changesOf(row, body)));
     },
 
-    async writeAll(caller, items) {
-      const permit = await guard.admit(caller, 'secrets:write');
+    async writeAll(permit, items) {
       const together = await storeTogether(permit, items);
-      return together ?? storeOneByOne(caller, items);
+      return together ?? storeOneByOne(permit, items);
     },
 
-    async remove(caller, id, purge) {
-      const permit = await guard.admit(caller, 'secrets:write');
+    async remove(permit, id, purge) {
       await records.remove(permit, 'secret', id, purge);
     },
 
-    async reveal(caller, id, wanted) {
-      const permit = await guard.admit(caller, 'secrets:reveal');
+    async reveal(permit, id, wanted) {
       const row = await records.find(permit, 'secret', id);
       const version = await versionOf(row, wanted ?? row.version);
       const { sealer } = await records.vaultOf(row);
@@ -134,16 +127,14 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
       }));
     },
 
-    async versions(caller, id, query) {
-      const permit = await guard.admit(caller, 'secrets:read');
+    async versions(permit, id, query) {
       const row = await records.find(permit, 'secret', id);
       const { rows, total } = await store.resources.versionPage(id, query);
       const items = rows.map(version => presentVersion(stamps.believeVersion(version), row));
       return listOf(items, total, query);
     },
 
-    async rollback(caller, id, wanted) {
-      const permit = await guard.admit(caller, 'secrets:write');
+    async rollback(permit, id, wanted) {
       const revision = async (row: ResourceRow) => {
         const version = await versionOf(row, wanted);
         const { sealer } = await records.vaultOf(row);

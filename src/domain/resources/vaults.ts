@@ -1,5 +1,4 @@
 /** Vaults, each with its own encryption key. */
-import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
@@ -11,38 +10,35 @@ import type {
 } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
 import { actionOn } from './subject.ts';
 
-export interface Vaults extends Collection<Vault, VaultCreate, VaultUpdate, ResourceQuery> {
+export interface Vaults extends Collection<'vaults', Vault, VaultCreate, VaultUpdate, ResourceQuery> {
   /** The number of resources in vaults, for the types that the caller may read. */
-  counts(caller: Caller, vaultIds: readonly string[] | undefined): Promise<VaultCounts>;
+  counts(permit: Permit<'vaults:read'>, vaultIds: readonly string[] | undefined): Promise<VaultCounts>;
 }
 
 const mostCounted = 100;
 
-export function vaultsWith({ store, guard }: Parts, records: Records): Vaults {
+export function vaultsWith({ store }: Parts, records: Records): Vaults {
   return {
-    async list(caller, query) {
-      const permit = await guard.admit(caller, 'vaults:read');
+    async list(permit, query) {
       const { items, total } = await records.list(permit, 'vault', query);
       return listOf(items.map(presentVault), total, query);
     },
 
-    async get(caller, id) {
-      const permit = await guard.admit(caller, 'vaults:read');
+    async get(permit, id) {
       return presentVault(await records.labelled(await records.find(permit, 'vault', id)));
     },
 
-    async create(caller, { name, description = '', tags = {} }) {
-      const permit = await guard.admit(caller, 'vaults:write');
+    async create(permit, { name, description = '', tags = {} }) {
       return presentVault(await records.createVault(permit, name, { tags, description }));
     },
 
-    async update(caller, id, body) {
-      const permit = await guard.admit(caller, 'vaults:write');
+    async update(permit, id, body) {
       const revised = await records.revise(permit, 'vault', id, ({ name }) => {
         // Whether a name is free would reveal vaults that the caller may not know about.
         if (permit.vaults !== null && body.name !== undefined && body.name !== name) throw notTheirs();
@@ -51,13 +47,11 @@ export function vaultsWith({ store, guard }: Parts, records: Records): Vaults {
       return presentVault(revised);
     },
 
-    async remove(caller, id, purge) {
-      const permit = await guard.admit(caller, 'vaults:write');
+    async remove(permit, id, purge) {
       await records.remove(permit, 'vault', id, purge);
     },
 
-    async counts(caller, vaultIds) {
-      const { vaults } = await guard.admit(caller, 'vaults:read');
+    async counts({ caller, vaults }, vaultIds) {
       const asked = (vaultIds ?? vaults ?? undefined)?.filter(id => vaults?.includes(id) ?? true);
       if (asked?.length === 0) return { data: [] };
       const found = await store.resources.counts(caller.organizationId, asked, mostCounted);

@@ -4,7 +4,6 @@
  * expired.
  */
 
-import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
@@ -25,11 +24,13 @@ import {
   type SealedRequest,
 } from './approval-records.ts';
 
+type Deciding = Permit<'approvals:write'>;
+
 export interface Approvals {
-  list(caller: Caller, query: ApprovalQuery): Promise<List<Approval>>;
-  get(caller: Caller, id: string): Promise<Approval>;
-  approve(caller: Caller, id: string, scope: ApprovalScope): Promise<Approval>;
-  refuse(caller: Caller, id: string): Promise<Approval>;
+  list(permit: Permit<'approvals:read'>, query: ApprovalQuery): Promise<List<Approval>>;
+  get(permit: Permit<'approvals:read'>, id: string): Promise<Approval>;
+  approve(permit: Deciding, id: string, scope: ApprovalScope): Promise<Approval>;
+  refuse(permit: Deciding, id: string): Promise<Approval>;
 }
 
 /** How long an approval of all calls under a rule lasts. */
@@ -51,12 +52,12 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   }
 
   async function decide(
-    caller: Caller,
+    permit: Deciding,
     id: string,
     verb: AuditAction,
     changes: Partial<ApprovalRow>,
   ): Promise<Approval> {
-    const permit = await guard.admit(caller, 'approvals:write');
+    const { caller } = permit;
     if (caller.kind !== 'member') {
       throw new Failure('FORBIDDEN', {
         message: 'Only a signed-in person can approve or refuse a call',
@@ -84,8 +85,8 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   }
 
   return {
-    async list(caller, query) {
-      const permit = await guard.admit(caller, 'approvals:read');
+    async list(permit, query) {
+      const { caller } = permit;
       const vaultIds = vaultsAsked(permit, query.vault_id);
       if (vaultIds?.length === 0) return listOf<Approval>([], 0, query);
       const waitingAt = query.state === 'all' ? undefined : now();
@@ -97,18 +98,17 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
       return listOf(items, total, query);
     },
 
-    async get(caller, id) {
-      const permit = await guard.admit(caller, 'approvals:read');
+    async get(permit, id) {
       return presented(permit, await find(permit, id));
     },
 
-    approve: (caller, id, scope) =>
-      decide(caller, id, 'approval.approved', {
+    approve: (permit, id, scope) =>
+      decide(permit, id, 'approval.approved', {
         state: 'approved',
         scope,
         ...(scope === 'rule' ? { expires_at: now() + standingLifetime } : {}),
       }),
 
-    refuse: (caller, id) => decide(caller, id, 'approval.refused', { state: 'refused' }),
+    refuse: (permit, id) => decide(permit, id, 'approval.refused', { state: 'refused' }),
   };
 }

@@ -4,7 +4,6 @@
  * it. A rule belongs to the vault of its secret or key, and is found by callers with access to that vault.
  */
 
-import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, readsValue } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -23,9 +22,10 @@ import { parsedCall } from './judging.ts';
 import { callRuleOf, changedFields, checkFields, fieldsIn, presentUseRule } from './rule-records.ts';
 import { verdictOf } from './verdicts.ts';
 
-export interface UseRules extends Collection<UseRule, UseRuleCreate, UseRuleUpdate, UseRuleQuery> {
+export interface UseRules
+  extends Collection<'use-rules', UseRule, UseRuleCreate, UseRuleUpdate, UseRuleQuery> {
   /** Whether the rules of a secret would allow a call, and why not. Nothing is sent. */
-  check(caller: Caller, call: UseCheck): Promise<Verdict>;
+  check(permit: Writing, call: UseCheck): Promise<Verdict>;
 }
 
 type Writing = Permit<'use-rules:write'>;
@@ -35,8 +35,8 @@ const mostRules = 50;
 
 export function rulesForUseWith(parts: Parts, records: Records, egress: Egress): UseRules {
   const { store, stamps, guard, now, newId } = parts;
-  const { list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
-    actions: ['use-rules:read', 'use-rules:write'],
+  const { list, get, change, revise, remove } = revisedRecords(parts, {
+    noun: 'use-rules',
     stamper: stamps.useRule,
     byId: store.useRules.byId,
     page: (permit, page, query: UseRuleQuery) => {
@@ -80,8 +80,8 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
     list,
     get,
 
-    async create(caller, body) {
-      const permit = await mayWrite(caller);
+    async create(permit, body) {
+      const { caller } = permit;
       const type = body.secret_id === undefined ? 'key' : 'secret';
       const missing = noSuch(`${type}_id`);
       const resource = await records
@@ -111,8 +111,7 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
       return presentUseRule(row);
     },
 
-    async update(caller, id, body) {
-      const permit = await mayWrite(caller);
+    async update(permit, id, body) {
       return revise(permit, id, 'use-rule.updated', async (before, next) => {
         const fields = changedFields(fieldsIn(before), body, before.resource_type);
         const row = next({ ...named(body.name ?? before.name), rule: JSON.stringify(fields) });
@@ -121,15 +120,14 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
       });
     },
 
-    remove: (caller, id) =>
-      remove(caller, id, 'use-rule.deleted', before => ({
+    remove: (permit, id) =>
+      remove(permit, id, 'use-rule.deleted', before => ({
         ...touching(before),
         lasts: 'as before',
         statements: [store.useRules.remove(id, before.revision)],
       })),
 
-    async check(caller, { secret_id, rule, ...call }) {
-      const permit = await mayWrite(caller);
+    async check(permit, { secret_id, rule, ...call }) {
       const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);

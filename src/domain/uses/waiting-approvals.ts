@@ -45,7 +45,7 @@ const shortestWait = 50;
 const everything = { page: 1, limit: 100 };
 
 export function approvalWatchWith(
-  { store, now }: Pick<Parts, 'store' | 'now'>,
+  { store, guard, now }: Pick<Parts, 'store' | 'guard' | 'now'>,
   approvals: Pick<Approvals, 'list'>,
 ): ApprovalWatch {
   const waits = new ChangeWaits(store);
@@ -53,7 +53,10 @@ export function approvalWatchWith(
   let isStopping = false;
 
   async function look(caller: Caller): Promise<Found> {
-    const { data, pagination } = await approvals.list(caller, everything);
+    const { data, pagination } = await approvals.list(
+      await guard.admit(caller, 'approvals:read'),
+      everything,
+    );
     const { total } = pagination;
     const ids = data.map(({ id }) => id);
     const version = hash('sha256', JSON.stringify([total, ids]), 'base64url').slice(0, 22);

@@ -1,7 +1,6 @@
 /**
  * The delivery history of events, for people to view; and sending on request: a test event, or an event once more.
  */
-import type { Caller } from '../../access/caller.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
@@ -14,13 +13,16 @@ import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type Webhooks, webhookChange } from './webhooks.ts';
 
+type Reading = Permit<'webhooks:read'>;
+type Writing = Permit<'webhooks:write'>;
+
 export interface WebhookDeliveries {
-  list(caller: Caller, query: DeliveryQuery): Promise<List<Delivery>>;
-  get(caller: Caller, id: string): Promise<Delivery>;
+  list(permit: Reading, query: DeliveryQuery): Promise<List<Delivery>>;
+  get(permit: Reading, id: string): Promise<Delivery>;
   /** Sends a test event to a webhook, once, whether or not it is enabled. */
-  test(caller: Caller, webhookId: string): Promise<Delivery>;
+  test(permit: Writing, webhookId: string): Promise<Delivery>;
   /** Sends an event again as if it were new, with the same id. */
-  redeliver(caller: Caller, id: string): Promise<Delivery>;
+  redeliver(permit: Writing, id: string): Promise<Delivery>;
 }
 
 export function webhookDeliveriesWith(
@@ -33,8 +35,7 @@ export function webhookDeliveriesWith(
   }
 
   return {
-    async list(caller, query) {
-      const { vaults } = await guard.admit(caller, 'webhooks:read');
+    async list({ caller, vaults }, query) {
       if (vaults !== null) return listOf<Delivery>([], 0, query);
       const { page, limit, as_of, webhook_id, event, state } = query;
       const filter = { organizationId: caller.organizationId, webhookId: webhook_id, event, state };
@@ -42,12 +43,11 @@ export function webhookDeliveriesWith(
       return listOf(rows.map(presentDelivery), total, query);
     },
 
-    async get(caller, id) {
-      return presentDelivery(await find(await guard.admit(caller, 'webhooks:read'), id));
+    async get(permit, id) {
+      return presentDelivery(await find(permit, id));
     },
 
-    async test(caller, webhookId) {
-      const permit = await guard.admit(caller, 'webhooks:write');
+    async test(permit, webhookId) {
       const webhook = await webhooks.find(permit, webhookId);
       const event = stamps.stampEvent(eventOf(testKind, webhookSubject(webhook), now(), newId));
       const row = newDelivery(newId(), webhookId, { ...event, position: 0 }, now());
@@ -63,8 +63,7 @@ export function webhookDeliveriesWith(
       return presentDelivery(row);
     },
 
-    async redeliver(caller, id) {
-      const permit = await guard.admit(caller, 'webhooks:write');
+    async redeliver(permit, id) {
       const row = await find(permit, id);
       const webhook = await webhooks.find(permit, row.webhook_id);
       if (webhook.enabled === 0 && row.event !== testKind) {

@@ -5,7 +5,6 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
@@ -30,9 +29,9 @@ import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 
 export interface Webhooks
-  extends Collection<Webhook, WebhookCreate, WebhookUpdate, SearchQuery, WebhookWithSecret> {
+  extends Collection<'webhooks', Webhook, WebhookCreate, WebhookUpdate, SearchQuery, WebhookWithSecret> {
   /** Creates a new signing secret. The previous one stays in use for a day. */
-  rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret>;
+  rotateSecret(permit: Writing, id: string): Promise<WebhookWithSecret>;
   /** The verified row of a webhook that the caller can see. */
   find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>>;
 }
@@ -49,8 +48,8 @@ const rotationOverlap = 24 * 3_600_000;
 
 export function webhooksWith(parts: Parts, records: Records, egress: Egress): Webhooks {
   const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
-  const { find, list, get, mayWrite, change, revise, remove } = revisedRecords(parts, {
-    actions: ['webhooks:read', 'webhooks:write'],
+  const { find, list, get, change, revise, remove } = revisedRecords(parts, {
+    noun: 'webhooks',
     stamper: stamps.webhook,
     byId: store.webhooks.byId,
     page: ({ caller, vaults }, page, { q }: SearchQuery) =>
@@ -106,8 +105,8 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
     list,
     get,
 
-    async create(caller, { url, events, vault_ids = null, name, enabled = true }) {
-      const permit = await mayWrite(caller);
+    async create(permit, { url, events, vault_ids = null, name, enabled = true }) {
+      const { caller } = permit;
       await guard.mayShow(caller, shownByEvents(events));
       checkUrl(url);
       await checkVaults(permit, vault_ids ?? []);
@@ -127,8 +126,8 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
       return { ...presentWebhook(row, null), secret };
     },
 
-    async update(caller, id, body) {
-      const permit = await mayWrite(caller);
+    async update(permit, id, body) {
+      const { caller } = permit;
       if (body.url !== undefined) checkUrl(body.url);
       await checkVaults(permit, body.vault_ids ?? []);
       // Deliveries that waited while it was disabled continue; failures at an old URL don't count against a new one.
@@ -144,13 +143,12 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
       });
     },
 
-    remove: (caller, id) =>
-      remove(caller, id, 'webhook.deleted', ({ revision }) => ({
+    remove: (permit, id) =>
+      remove(permit, id, 'webhook.deleted', ({ revision }) => ({
         statements: store.webhooks.remove(id, revision),
       })),
 
-    async rotateSecret(caller, id) {
-      const permit = await mayWrite(caller);
+    async rotateSecret(permit, id) {
       const secret = newSecret();
       const rotated = await revise(permit, id, 'webhook.secret_rotated', async (before, next) => {
         const keyringCurrent = await keyringSync.requireCurrent();

@@ -80,8 +80,8 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
     if (asked.of === 'login') return loginCall(call, asked.mount, domain.logins);
     const before = callers.get(request);
     if (before === undefined && asked.of === 'token') return tokenCalls.answer(call, asked.call);
-    // The body may arrive long after the headers, so the caller is checked again now.
-    const caller = await provenAgain(request, before!, proof(request), domain.withdrawn);
+    const withdrawn = (verb: string) => domain.guard.withdrawn(before!, verb);
+    const caller = await provenAgain(request, before!, proof(request), withdrawn);
     return apiKeyCalls(call, asked, caller);
   }
 

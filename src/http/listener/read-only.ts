@@ -6,12 +6,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '../../contract/errors.ts';
 
-export interface ReadOnly<Who> {
-  readonly members: ReadonlySet<string>;
-  /** Returns the record as a GET would, for callers that may read it. */
-  readonly shown: (who: Who, id: string) => Promise<object>;
-}
-
 /** Returns the fields of a record that can't be changed. */
 export function readOnlyMembers(item: Shape, ...changes: readonly Shape[]): ReadonlySet<string> {
   const changing = new Set(changes.flatMap(({ shape }) => Object.keys(shape)));
@@ -24,19 +18,18 @@ export interface Shape {
 }
 
 /**
- * Returns the fields that remain to be checked as a change. The record is looked up only if read-only fields were
- * sent.
+ * Returns the fields that remain to be checked as a change. The record, as a GET shows it, is looked up only if
+ * read-only fields were sent.
  */
-export async function changesIn<Who>(
+export async function changesIn(
   sent: unknown,
-  { members, shown }: ReadOnly<Who>,
-  who: Who,
-  id: string,
+  members: ReadonlySet<string>,
+  shown: () => Promise<object>,
 ): Promise<unknown> {
   if (typeof sent !== 'object' || sent === null) return sent;
   const entries = Object.entries(sent);
   if (!entries.some(([name]) => members.has(name))) return sent;
-  const record = new Map(Object.entries(await shown(who, id)));
+  const record = new Map(Object.entries(await shown()));
   const unchanged = ([name, value]: [string, unknown]): boolean => {
     if (!members.has(name) || !record.has(name)) return false;
     if (isDeepStrictEqual(value, record.get(name))) return true;

@@ -64,10 +64,15 @@ export function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+/** Whether the request has a body, according to its headers. */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
 /** Whether there is a body left to read. A refused upload is not read to its end just to keep the connection open. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  return !request.complete && (encoding !== undefined || (length !== undefined && length !== '0'));
+  return !request.complete && hasBody(request);
 }
 
 const longestBearer = 'Bearer '.length + longestCredential;

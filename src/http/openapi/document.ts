@@ -64,7 +64,8 @@ function operation(route: RouteDescription, components: Components): Json {
 
 function needed({ needs }: RouteDescription): string {
   if (typeof needs === 'string') return authNeeds[needs].text;
-  const [scopes, joint] = 'all' in needs ? [needs.all, ' and '] : [needs.anyOf, ' or '];
+  const [scopes, joint] =
+    'anyOf' in needs ? [needs.anyOf, ' or '] : ['all' in needs ? needs.all : needs.together, ' and '];
   return `the permission ${scopes.map(scope => `\`${scope}\``).join(joint)}`;
 }
 

@@ -83,8 +83,7 @@ export function accessRoutes({
         create: people.groupCreate,
         update: people.groupUpdate,
       },
-      reads: { all: ['members:read'] },
-      writes: { all: ['members:write'] },
+      nouns: ['members'],
       service: groups,
       looksAlike,
     }),
@@ -96,7 +95,7 @@ export function accessRoutes({
       summary: 'Create a new invitation; the member is signed out and needs it to sign in again',
       needs: { all: ['members:write'] },
       answer: people.invitedMember,
-      handle: ({ caller, id }) => members.invite(caller, id),
+      handle: ({ permits: [permit], id }) => members.invite(permit, id),
     }),
     route({
       method: 'GET',
@@ -106,7 +105,7 @@ export function accessRoutes({
       summary: 'Get who is calling: organization, member, role and expiry',
       needs: { all: ['organization:read'] },
       answer: whoami,
-      handle: ({ caller }) => accounts.whoami(caller),
+      handle: ({ permits: [permit] }) => accounts.whoami(permit),
     }),
     route({
       method: 'GET',
@@ -116,7 +115,7 @@ export function accessRoutes({
       summary: 'Get the organization that the API key belongs to',
       needs: { all: ['organization:read'] },
       answer: access.organization,
-      handle: ({ caller }) => organizations.get(caller),
+      handle: ({ permits: [permit] }) => organizations.get(permit),
     }),
     route({
       method: 'PUT',
@@ -128,10 +127,11 @@ export function accessRoutes({
       body: access.organizationUpdate,
       readOnly: {
         members: readOnlyMembers(access.organization, access.organizationUpdate),
-        shown: ({ caller }) => organizations.get(caller),
+        needs: { all: ['organization:read'] },
+        shown: ({ permits: [permit] }) => organizations.get(permit),
       },
       answer: access.organization,
-      handle: ({ caller, body }) => organizations.change(caller, body),
+      handle: ({ permits: [permit], body }) => organizations.change(permit, body),
     }),
   ];
 }

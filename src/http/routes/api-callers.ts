@@ -1,16 +1,24 @@
 /**
  * Authenticates callers of the general API: API keys, whose requests count against the plan, and members in the
  * dashboard, whose requests must come from its own pages and do not count. Callers are checked before the body is read,
- * and again once it has arrived.
+ * and again only if there is a body, once it has arrived. Their permissions are checked once.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
-import { holds } from '../../access/policy.ts';
+import type { Doorkeeper } from '../../domain/domain.ts';
+import type { Permit } from '../../domain/kernel/guard.ts';
 import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../listener/browser.ts';
 import { planLimit } from '../listener/plan-limit.ts';
 import { bearerToken, originOf } from '../listener/request.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
-import { type Entrance, type Permissions, provenAgain, type Route, registerRoutes } from './route.ts';
+import {
+  type Entrance,
+  type Permissions,
+  type PermitsFor,
+  provenAgain,
+  type Route,
+  registerRoutes,
+} from './route.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,15 +58,25 @@ function apiEntrance(parts: AppParts): Entrance<Permissions> {
       if (session === null) await take(request.caller.organizationId, reply);
     },
     enter: async (_route, request) => {
-      const caller = await provenAgain(request, request.caller!, request.prove!, domain.withdrawn);
-      return { caller };
+      const before = request.caller!;
+      const withdrawn = (verb: string) => domain.guard.withdrawn(before, verb);
+      return { caller: await provenAgain(request, before, request.prove!, withdrawn) };
     },
-    admit: async ({ caller }, needs) => {
-      if ('all' in needs) for (const action of needs.all) await domain.admit(caller, action);
-      else if (!needs.anyOf.some(action => holds(caller, action)))
-        await domain.admit(caller, needs.anyOf[0]!);
-    },
+    admit: async ({ caller }, needs) => ({ caller, permits: await permitsFor(domain.guard, caller, needs) }),
   };
+}
+
+export async function permitsFor(
+  guard: Pick<Doorkeeper, 'admit' | 'admitAny'>,
+  caller: Caller,
+  needs: Permissions,
+): Promise<PermitsFor<Permissions>> {
+  if ('anyOf' in needs) return [await guard.admitAny(caller, needs.anyOf)];
+  if ('together' in needs) return [await guard.admit(caller, ...needs.together)];
+  const [first, ...others] = needs.all;
+  const permits: [Permit, ...Permit[]] = [await guard.admit(caller, first)];
+  for (const action of others) permits.push(await guard.admit(caller, action));
+  return permits;
 }
 
 async function memberOf(

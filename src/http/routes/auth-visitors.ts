@@ -1,6 +1,6 @@
 /**
  * Identifies callers of `/auth`: browsers on our own pages, of people who are signed in or have yet to sign in. Callers
- * are checked before the body is read, and again once it has arrived.
+ * are checked before the body is read, and again only if there is a body, once it has arrived.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
@@ -42,7 +42,7 @@ export function mountAuth(
 }
 
 function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entrance<AuthNeed> {
-  const { accounts, withdrawn } = parts.domain;
+  const { accounts, guard } = parts.domain;
   const signedIn = (request: FastifyRequest, reply: FastifyReply) => {
     const { token, origin } = visitorOf(parts, request);
     return clearIfOver(reply, accounts.sessions.require(token, origin));
@@ -67,9 +67,12 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
       const visitor = visitorOf(parts, request);
       if (needs !== 'session') return visitor;
       const prove = () => signedIn(request, reply);
-      const as = await provenAgain(request, request.signedInAs!.caller, prove, withdrawn);
+      const before = request.signedInAs!;
+      const as = await provenAgain(request, before, prove, verb => guard.withdrawn(before.caller, verb));
       return { ...visitor, as };
     },
+
+    admit: async who => who,
 
     failed: ({ raw }, error) => {
       if (failureOf(error).code === 'INVALID_REQUEST') strangers.garbled(raw);

@@ -1,11 +1,10 @@
 /** Writes many secrets in one request. Each item is validated and authorized separately, and has its own result. */
 import { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
 import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { type BulkAnswer, type Secret, secretCreate, secretUpdate } from '../../contract/resources.ts';
 import { id } from '../../contract/text.ts';
-import type { Secrets, SecretWrite } from '../../domain/resources/secrets.ts';
+import type { SecretWrite } from '../../domain/resources/secrets.ts';
 import { errorBody, failureOf, statusOf } from '../listener/errors.ts';
 import { checkExpiry } from '../listener/expiry.ts';
 
@@ -13,20 +12,23 @@ type Result = BulkAnswer['results'][number];
 
 const identified = z.looseObject({ id });
 
+type Write = (items: readonly SecretWrite[]) => Promise<PromiseSettledResult<Secret>[]>;
+
+/** `shown` returns a stored secret, for items that keep an expiry in the past. */
 export async function bulkSecrets(
-  secrets: Secrets,
-  caller: Caller,
+  write: Write,
+  shown: (id: string) => Promise<Secret>,
   items: readonly unknown[],
   now: number,
 ): Promise<BulkAnswer> {
   const checkedOf = async (item: unknown): Promise<SecretWrite> => {
-    const write = writeOf(item);
-    await checkExpiry(item, now, 'id' in write ? () => secrets.get(caller, write.id) : null);
-    return write;
+    const sound = writeOf(item);
+    await checkExpiry(item, now, 'id' in sound ? () => shown(sound.id) : null);
+    return sound;
   };
   const checked = await Promise.allSettled(items.map(checkedOf));
   const sound = checked.flatMap(item => (item.status === 'fulfilled' ? item.value : []));
-  const stored = (await secrets.writeAll(caller, sound)).values();
+  const stored = (await write(sound)).values();
   const outcomes = checked.map(item => (item.status === 'fulfilled' ? stored.next().value! : item));
   return answerOf(outcomes);
 }

@@ -3,7 +3,6 @@
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
 import {
   deleteQuery,
   deletion,
@@ -13,16 +12,24 @@ import {
   type PageQuery,
 } from '../../contract/common.ts';
 import { warningHeader } from '../../contract/look-alikes.ts';
-import type { Collection } from '../../domain/kernel/collection.ts';
+import type { Collection, Noun } from '../../domain/kernel/collection.ts';
+import { permitFor } from '../../domain/kernel/guard.ts';
 import { isNamed, type LooksAlike, type Named } from '../../domain/resources/look-alikes.ts';
 import { readOnlyMembers, type Shape } from '../listener/read-only.ts';
-import { type Permissions, type Route, route } from './route.ts';
+import { type Permissions, type PermitsFor, type Route, route } from './route.ts';
 
 interface Identified {
   readonly id: string;
 }
 
-export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Update, Created> {
+export interface CollectionDeclaration<
+  N extends Noun,
+  Item,
+  Query extends PageQuery,
+  Create,
+  Update,
+  Created,
+> {
   /** The name in the path: `access-keys`. */
   readonly name: string;
   /** The noun for a sentence: `an access key`. */
@@ -36,6 +43,7 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
     readonly created: z.ZodType<unknown, Created>;
   };
   readonly service: Collection<
+    N,
     NoInfer<Item>,
     NoInfer<Create>,
     NoInfer<Update>,
@@ -44,7 +52,9 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
   >;
   /** The schemas of an update, if the type of the stored item decides which one applies. */
   readonly changes?: readonly Shape[];
-  /** The permissions for reading and writing; the collection's own by default. */
+  /** The nouns in the names of its permissions; its own name by default. */
+  readonly nouns?: readonly N[];
+  /** The permissions for reading and writing, if a single one is not enough. */
   readonly reads?: Permissions;
   readonly writes?: Permissions;
   /** The permissions for creating and updating, if they require more than deleting. */
@@ -59,16 +69,22 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
 }
 
 export function collectionRoutes<
+  N extends Noun,
   Item extends Identified,
   Query extends PageQuery,
   Create,
   Update,
   Created extends Identified,
->(declaration: CollectionDeclaration<Item, Query, Create, Update, Created>): Route<Permissions>[] {
+>(declaration: CollectionDeclaration<N, Item, Query, Create, Update, Created>): Route<Permissions>[] {
   const { name, one, schemas, service, listNeeds, createNeeds } = declaration;
-  const reads = declaration.reads ?? { all: [`${name}:read` as Action] };
-  const writes = declaration.writes ?? { all: [`${name}:write` as Action] };
+  const nouns = declaration.nouns ?? [name as N];
+  const toRead = nouns.map(noun => `${noun}:read` as const);
+  const toWrite = nouns.map(noun => `${noun}:write` as const);
+  const reads: Permissions = declaration.reads ?? { all: [toRead[0]!] };
+  const writes: Permissions = declaration.writes ?? { all: [toWrite[0]!] };
   const gives = declaration.gives ?? writes;
+  const reading = ([permit]: Permits) => permitFor(permit, ...toRead);
+  const writing = ([permit]: Permits) => permitFor(permit, ...toWrite);
   const all = `/v1/${name}`;
   const single = `${all}/{id}`;
   const plural = pascal(name);
@@ -85,8 +101,8 @@ export function collectionRoutes<
       needsOf: ({ query }) => listNeeds?.(query) ?? reads,
       query: schemas.query,
       answer: listOf(schemas.item),
-      handle: async ({ caller, query, reply, url }) => {
-        const list = await service.list(caller, query);
+      handle: async ({ permits, query, reply, url }) => {
+        const list = await service.list(reading(permits), query);
         linkNext(reply, url, list, query);
         return list;
       },
@@ -99,7 +115,7 @@ export function collectionRoutes<
       summary: `Get ${one}`,
       needs: reads,
       answer: schemas.item,
-      handle: ({ caller, id }) => service.get(caller, id),
+      handle: ({ permits, id }) => service.get(reading(permits), id),
     }),
     route({
       method: 'POST',
@@ -111,8 +127,8 @@ export function collectionRoutes<
       needsOf: ({ body }) => createNeeds?.(body) ?? gives,
       body: schemas.create,
       answer: schemas.created,
-      handle: async ({ caller, body, reply }) => {
-        const created = await service.create(caller, body);
+      handle: async ({ caller, permits, body, reply }) => {
+        const created = await service.create(writing(permits), body);
         await warn(reply, caller, body, created);
         return created;
       },
@@ -127,16 +143,21 @@ export function collectionRoutes<
       body: schemas.update,
       readOnly: {
         members: readOnlyMembers(schemas.item, ...(declaration.changes ?? [schemas.update])),
-        shown: ({ caller }, id) => service.get(caller, id),
+        needs: reads,
+        shown: ({ permits }, id) => service.get(reading(permits), id),
       },
       answer: schemas.item,
-      handle: async ({ caller, id, body, reply }) => {
-        const updated = await service.update(caller, id, body);
+      handle: async ({ caller, permits, id, body, reply }) => {
+        const updated = await service.update(writing(permits), id, body);
         await warn(reply, caller, body, updated);
         return updated;
       },
     }),
-    deleteRoute({ name, one, path: single, operationId: `delete${noun}`, needs: writes }, declaration),
+    deleteRoute(
+      { name, one, path: single, operationId: `delete${noun}`, needs: writes },
+      (permits, id, purge) => service.remove(writing(permits), id, purge),
+      declaration.trash,
+    ),
   ];
 }
 
@@ -154,19 +175,21 @@ export function warn(reply: FastifyReply, remark: string | null): void {
   if (remark !== null) reply.header(warningHeader, remark);
 }
 
+type Permits = PermitsFor<Permissions>;
 type Deleting = Pick<Route<Permissions>, 'path' | 'operationId' | 'needs'> & Record<'name' | 'one', string>;
 
 function deleteRoute(
   { name, one, ...described }: Deleting,
-  { service, trash }: Removing,
+  remove: (permits: Permits, id: string, purge: boolean) => Promise<void>,
+  trash = false,
 ): Route<Permissions> {
   const shared = { method: 'DELETE', tag: name, answer: deletion, ...described } as const;
   if (!trash) {
     return route({
       ...shared,
       summary: `Delete ${one}`,
-      handle: async ({ caller, id }) => {
-        await service.remove(caller, id, false);
+      handle: async ({ permits, id }) => {
+        await remove(permits, id, false);
         return deletionOf(id);
       },
     });
@@ -175,16 +198,11 @@ function deleteRoute(
     ...shared,
     summary: `Delete ${one}; it can be restored for 30 days`,
     query: deleteQuery,
-    handle: async ({ caller, id, query }) => {
-      await service.remove(caller, id, query.purge);
+    handle: async ({ permits, id, query }) => {
+      await remove(permits, id, query.purge);
       return deletionOf(id);
     },
   });
-}
-
-interface Removing {
-  readonly service: Pick<Collection<unknown, never, never>, 'remove'>;
-  readonly trash?: boolean;
 }
 
 /** `access-keys` becomes `AccessKeys`. */

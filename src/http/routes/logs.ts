@@ -18,7 +18,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       needs: { all: ['logs:read'] },
       query: logs.requestLogQuery,
       answer: listOf(logs.requestLog),
-      handle: ({ caller, query }) => service.requests(caller, query),
+      handle: ({ permits: [permit], query }) => service.requests(permit, query),
     }),
     route({
       method: 'GET',
@@ -30,9 +30,9 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       query: logs.requestLogExport,
       answer: z.string().meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","success":true}\n' }),
       answerTypes: ['application/jsonl', 'text/csv'],
-      handle: async ({ caller, query, reply }) => {
+      handle: async ({ permits: [permit], query, reply }) => {
         const { format, ...filter } = query;
-        return exportRequestLog(reply, format, await service.exportRequests(caller, filter));
+        return exportRequestLog(reply, format, await service.exportRequests(permit, filter));
       },
     }),
     route({
@@ -43,7 +43,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       summary: 'Get one entry of the request log',
       needs: { all: ['logs:read'] },
       answer: logs.requestLog,
-      handle: ({ caller, id }) => service.request(caller, id),
+      handle: ({ permits: [permit], id }) => service.request(permit, id),
     }),
     route({
       method: 'GET',
@@ -54,7 +54,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       needs: { all: ['logs:read', 'secrets:read'] },
       query: logs.readersQuery,
       answer: logs.secretReaders,
-      handle: ({ caller, id, query }) => readers.of(caller, id, query.version),
+      handle: ({ permits: [logs, secrets], id, query }) => readers.of(logs, secrets, id, query.version),
     }),
     route({
       method: 'GET',
@@ -65,7 +65,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       needs: { all: ['logs:read'] },
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
-      handle: ({ caller, query }) => service.audits(caller, query),
+      handle: ({ permits: [permit], query }) => service.audits(permit, query),
     }),
     route({
       method: 'GET',
@@ -79,9 +79,9 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
         .string()
         .meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","action":"secret.updated"}\n' }),
       answerTypes: ['application/jsonl', 'text/csv'],
-      handle: async ({ caller, query, reply }) => {
+      handle: async ({ permits: [permit], query, reply }) => {
         const { format, ...filter } = query;
-        return exportAuditLog(reply, format, await service.exportAudits(caller, filter));
+        return exportAuditLog(reply, format, await service.exportAudits(permit, filter));
       },
     }),
     route({
@@ -92,7 +92,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       summary: 'Verify that no log entry was edited, removed or cut off',
       needs: { all: ['logs:read'] },
       answer: logs.logVerification,
-      handle: ({ caller }) => verifyLogs(caller),
+      handle: ({ permits: [permit] }) => verifyLogs(permit),
     }),
     route({
       method: 'GET',
@@ -102,7 +102,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       summary: 'Get one entry of the audit log',
       needs: { all: ['logs:read'] },
       answer: logs.auditLog,
-      handle: ({ caller, id }) => service.audit(caller, id),
+      handle: ({ permits: [permit], id }) => service.audit(permit, id),
     }),
   ];
 }
@@ -117,7 +117,7 @@ export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
       summary: 'Get an overview of reads, expiring resources and unused keys',
       needs: { all: ['organization:read'] },
       answer: overview.overview,
-      handle: ({ caller }) => overviews.overview(caller),
+      handle: ({ permits: [permit] }) => overviews.overview(permit),
     }),
     route({
       method: 'GET',
@@ -127,7 +127,7 @@ export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
       summary: 'Get the version, database engine, root key provider and log public key',
       needs: { all: ['organization:read'] },
       answer: overview.about,
-      handle: ({ caller }) => overviews.about(caller),
+      handle: ({ permits: [permit] }) => overviews.about(permit),
     }),
   ];
 }

@@ -15,7 +15,7 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       needs: { all: ['secrets:reveal'] },
       body: resource.secretsReveal,
       answer: resource.revealedSecrets,
-      handle: ({ caller, body }) => manySecrets.reveal(caller, body.secret_ids),
+      handle: ({ permits: [permit], body }) => manySecrets.reveal(permit, body.secret_ids),
     }),
     route({
       method: 'POST',
@@ -26,7 +26,8 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       needs: { all: ['secrets:reveal', 'secrets:write'] },
       body: resource.secretsCopy,
       answer: resource.bulkAnswer,
-      handle: async ({ caller, body }) => answerOf(await manySecrets.copy(caller, body)),
+      handle: async ({ permits: [revealing, writing], body }) =>
+        answerOf(await manySecrets.copy(revealing, writing, body)),
     }),
     route({
       method: 'POST',
@@ -38,7 +39,7 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       needs: { all: ['secrets:reveal'] },
       body: resource.secretsCompare,
       answer: resource.comparedSecrets,
-      handle: ({ caller, body }) => comparisons.compare(caller, body),
+      handle: ({ permits: [permit], body }) => comparisons.compare(permit, body),
     }),
     route({
       method: 'POST',
@@ -49,7 +50,7 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       needs: { all: ['secrets:read'] },
       body: resource.vaultsCompare,
       answer: resource.comparedVaults,
-      handle: ({ caller, body }) => comparisons.compareVaults(caller, body),
+      handle: ({ permits: [permit], body }) => comparisons.compareVaults(permit, body),
     }),
   ];
 }

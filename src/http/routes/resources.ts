@@ -1,14 +1,14 @@
 /** Vaults, secrets, keys and certificates, in their own collections and as resources of any type. */
+import type { z } from 'zod';
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
 import * as resource from '../../contract/resources.ts';
 import type { Domain } from '../../domain/domain.ts';
-import type { Keys } from '../../domain/resources/keys.ts';
-import type { Secrets } from '../../domain/resources/secrets.ts';
+import type { Collection } from '../../domain/kernel/collection.ts';
 import { bulkSecrets, givenNames } from './bulk.ts';
 import { collectionRoutes, warn } from './collection.ts';
 import { manySecretRoutes } from './many-secrets.ts';
-import { type Permissions, type Route, route } from './route.ts';
+import { once, type Permissions, type Route, route } from './route.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;
@@ -19,6 +19,14 @@ const updateOf = {
   key: resource.keyUpdate,
   certificate: resource.certificateUpdate,
 } as const;
+
+type Mixed = Collection<
+  `${resource.ResourceType}s`,
+  resource.GenericResource,
+  z.output<typeof resource.resourceCreate>,
+  z.output<typeof resource.resourceUpdate>,
+  resource.MixedQuery
+>;
 
 export function resourceRoutes(domain: Domain): Route<Permissions>[] {
   return [
@@ -46,7 +54,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
       needs: { all: ['vaults:read'] },
       query: resource.vaultCountsQuery,
       answer: resource.vaultCounts,
-      handle: ({ caller, query }) => domain.vaults.counts(caller, query.vault_ids),
+      handle: ({ permits: [permit], query }) => domain.vaults.counts(permit, query.vault_ids),
     }),
     ...secretRoutes(domain),
     ...manySecretRoutes(domain),
@@ -56,6 +64,11 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
 }
 
 function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
+  const service: Mixed = {
+    ...resources,
+    create: (permit, { type = 'vault', ...body }) => resources.create(permit, { type, body }),
+    update: (permit, id, body) => resources.update(permit, id, type => check(updateOf[type], body)),
+  };
   return [
     ...collectionRoutes({
       name: 'resources',
@@ -68,15 +81,13 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
         update: resource.resourceUpdate,
       },
       changes: Object.values(updateOf),
-      reads: { all: resourceReads },
+      nouns: ['vaults', 'secrets', 'keys', 'certificates'],
+      reads: { together: resourceReads },
       writes: { anyOf: resourceWrites },
-      listNeeds: ({ type }) => ({ all: type === undefined ? resourceReads : [`${type}s:read`] }),
+      listNeeds: ({ type }) =>
+        type === undefined ? { together: resourceReads } : { all: [`${type}s:read`] },
       createNeeds: ({ type = 'vault' }) => ({ all: [`${type}s:write`] }),
-      service: {
-        ...resources,
-        create: (caller, { type = 'vault', ...body }) => resources.create(caller, { type, body }),
-        update: (caller, id, body) => resources.update(caller, id, type => check(updateOf[type], body)),
-      },
+      service,
       looksAlike,
       trash: true,
     }),
@@ -88,12 +99,12 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
       summary: 'Restore a deleted resource from the trash',
       needs: { anyOf: resourceWrites },
       answer: resource.genericResource,
-      handle: ({ caller, id }) => resources.restore(caller, id),
+      handle: ({ permits: [permit], id }) => resources.restore(permit, id),
     }),
   ];
 }
 
-function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
+function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'secrets',
@@ -119,8 +130,10 @@ function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
       body: resource.bulkRequest,
       bodyDocumented: resource.bulkDocumented,
       answer: resource.bulkAnswer,
-      handle: async ({ caller, body, askedAt, reply }) => {
-        const answer = await bulkSecrets(secrets, caller, body.items, askedAt);
+      handle: async ({ caller, permits: [permit], body, askedAt, reply }) => {
+        const reading = once(() => guard.admit(caller, 'secrets:read'));
+        const get = async (id: string) => secrets.get(await reading(), id);
+        const answer = await bulkSecrets(items => secrets.writeAll(permit, items), get, body.items, askedAt);
         warn(reply, await looksAlike(caller, 'secrets', givenNames(body.items, answer)));
         return answer;
       },
@@ -135,9 +148,13 @@ function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
       body: resource.secretReveal,
       bodyOptional: true,
       answer: resource.revealedSecret,
-      handle: ({ caller, id, body }) => secrets.reveal(caller, id, body.version),
+      handle: ({ permits: [permit], id, body }) => secrets.reveal(permit, id, body.version),
     }),
-    versionsRoute('secrets', 'a secret’s', 'listSecretVersions', secrets),
+    route({
+      ...versionsOf('secrets', 'a secret’s', 'listSecretVersions'),
+      needs: { all: ['secrets:read'] },
+      handle: ({ permits: [permit], id, query }) => secrets.versions(permit, id, query),
+    }),
     route({
       method: 'POST',
       path: '/v1/secrets/{id}/rollback',
@@ -147,7 +164,7 @@ function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
       needs: { all: ['secrets:write'] },
       body: resource.rollback,
       answer: resource.secret,
-      handle: ({ caller, id, body }) => secrets.rollback(caller, id, body.version),
+      handle: ({ permits: [permit], id, body }) => secrets.rollback(permit, id, body.version),
     }),
   ];
 }
@@ -176,7 +193,7 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
       summary: 'Reveal a key’s PEM; recorded in the audit log before it is returned',
       needs: { all: ['keys:reveal'] },
       answer: resource.revealedKey,
-      handle: ({ caller, id }) => keys.reveal(caller, id),
+      handle: ({ permits: [permit], id }) => keys.reveal(permit, id),
     }),
     route({
       method: 'POST',
@@ -188,9 +205,13 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
       body: resource.keyRotate,
       bodyOptional: true,
       answer: resource.key,
-      handle: ({ caller, id, body }) => keys.rotate(caller, id, body),
+      handle: ({ permits: [permit], id, body }) => keys.rotate(permit, id, body),
     }),
-    versionsRoute('keys', 'a key’s', 'listKeyVersions', keys),
+    route({
+      ...versionsOf('keys', 'a key’s', 'listKeyVersions'),
+      needs: { all: ['keys:read'] },
+      handle: ({ permits: [permit], id, query }) => keys.versions(permit, id, query),
+    }),
     route({
       method: 'POST',
       path: '/v1/keys/{id}/signing-request',
@@ -200,8 +221,8 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
       needs: { all: ['certificates:write', 'keys:read'] },
       body: resource.signingRequest,
       answer: resource.signingRequestAnswer,
-      handle: ({ caller, id, body: { subject, sans = [] } }) =>
-        certificates.requestFor(caller, id, subject, sans),
+      handle: ({ permits: [permit], id, body: { subject, sans = [] } }) =>
+        certificates.requestFor(permit, id, subject, sans),
     }),
   ];
 }
@@ -223,21 +244,14 @@ function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissi
   });
 }
 
-function versionsRoute(
-  name: 'secrets' | 'keys',
-  whose: string,
-  operationId: string,
-  { versions }: Pick<Secrets | Keys, 'versions'>,
-): Route<Permissions> {
-  return route({
+function versionsOf(name: 'secrets' | 'keys', whose: string, operationId: string) {
+  return {
     method: 'GET',
     path: `/v1/${name}/{id}/versions`,
     operationId,
     tag: name,
     summary: `List ${whose} versions, newest first`,
-    needs: { all: [`${name}:read`] },
     query: resource.versionQuery,
     answer: listOf(resource.version),
-    handle: ({ caller, id, query }) => versions(caller, id, query),
-  });
+  } as const;
 }

@@ -1,8 +1,8 @@
 /**
  * A route as one value: its path, its schemas, what it requires of the caller, and its handler. Schemas and handler are
  * one declaration, so that a handler that does not match its schemas does not compile. Registration, the OpenAPI
- * document and the tests over all routes use the same values. The requirements are checked here, before the handler
- * runs, so that no handler can forget them.
+ * document and the tests over all routes use the same values. The requirements are checked here, once, before the handler
+ * runs. The handler receives permits, which the domain requires: what a route does not declare, its handler can't do.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -12,13 +12,32 @@ import { onBehalfOf } from '../../base/fair-line.ts';
 import { check } from '../../contract/check.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
+import type { Permit } from '../../domain/kernel/guard.ts';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import type { Site } from '../../domain/sign-in/passkeys.ts';
 import { checkExpiry } from '../listener/expiry.ts';
-import { changesIn, type ReadOnly } from '../listener/read-only.ts';
+import { changesIn } from '../listener/read-only.ts';
+import { hasBody } from '../listener/request.ts';
 
-/** What a route of the general API requires: all of these permissions, or any one of them. */
-export type Permissions = { readonly all: readonly Action[] } | { readonly anyOf: readonly Action[] };
+type Actions = readonly [Action, ...Action[]];
+
+/**
+ * What a route of the general API requires: all of these permissions, anywhere; all of them in the same vaults; or any one
+ * of them.
+ */
+export type Permissions =
+  | { readonly all: Actions }
+  | { readonly together: Actions }
+  | { readonly anyOf: Actions };
+
+/** The permits that a handler receives: one for each of `all`, or a single one. */
+export type PermitsFor<N extends Permissions> = N extends { readonly all: infer A extends Actions }
+  ? { readonly [I in keyof A]: Permit<A[I]> }
+  : N extends { readonly together: infer A extends Actions }
+    ? readonly [Permit<A[0]>]
+    : N extends { readonly anyOf: infer A extends Actions }
+      ? readonly [Permit<A[number]>]
+      : never;
 
 /**
  * What a route of `/auth` requires. `nothing`: anyone may call. `proof`: the body proves who the sender is, so an
@@ -31,6 +50,10 @@ type Need = Permissions | AuthNeed;
 
 interface ByCaller {
   readonly caller: Caller;
+}
+
+export interface ByPermitted<N extends Permissions> extends ByCaller {
+  readonly permits: PermitsFor<N>;
 }
 
 export interface ByVisitor {
@@ -52,7 +75,21 @@ export type Who<N extends Need> = N extends 'session'
   ? BySignedIn
   : N extends AuthNeed
     ? ByVisitor
-    : ByCaller;
+    : N extends Permissions
+      ? ByPermitted<N>
+      : never;
+
+/** The caller, before permissions are checked. */
+export type Entered<N extends Need> = N extends AuthNeed ? Who<N> : ByCaller;
+
+/** Read-only fields that the body may also contain, with their current values. */
+export interface ReadOnly<N extends Need> {
+  readonly members: ReadonlySet<string>;
+  /** What reading the record requires. */
+  readonly needs: N;
+  /** Returns the record as a GET would. */
+  readonly shown: (who: Who<N>, id: string) => Promise<object>;
+}
 
 export interface Sent<Query, Body> {
   readonly query: Query;
@@ -95,14 +132,14 @@ interface RouteDeclaration<
   Query extends z.ZodType,
   Body extends z.ZodType,
   Answer extends z.ZodType,
+  Reads extends Need = N,
 > extends RouteDescription {
   readonly needs: N;
   /** The requirement, if it depends on the query or body. */
   readonly needsOf?: (sent: Sent<z.output<Query>, z.output<Body>>) => N;
   readonly query?: Query;
   readonly body?: Body;
-  /** Read-only fields that the body may also contain, with their current values. */
-  readonly readOnly?: ReadOnly<Who<N>>;
+  readonly readOnly?: ReadOnly<Reads>;
   readonly answer: Answer;
   readonly handle: (
     call: Who<N> & RouteRequest<z.output<Query>, z.output<Body>>,
@@ -113,7 +150,7 @@ interface RouteDeclaration<
 export interface Route<N extends Need> extends RouteDescription {
   readonly needs: N;
   readonly needsOf?: (sent: Sent<unknown, unknown>) => N;
-  readonly readOnly?: ReadOnly<Who<N>>;
+  readonly readOnly?: ReadOnly<N>;
   readonly handle: (call: Who<N> & RouteRequest<unknown, unknown>) => Promise<unknown>;
 }
 
@@ -123,11 +160,12 @@ type Door<N extends Need> = N extends AuthNeed ? AuthNeed : Permissions;
 const nothing = z.strictObject({});
 
 export function route<
-  N extends Need,
+  const N extends Need,
   Answer extends z.ZodType,
   Query extends z.ZodType = typeof nothing,
   Body extends z.ZodType = z.ZodUndefined,
->(declaration: RouteDeclaration<N, Query, Body, Answer>): Route<Door<N>> {
+  const Reads extends Need = N,
+>(declaration: RouteDeclaration<N, Query, Body, Answer, Reads>): Route<Door<N>> {
   // The only cast: `run` validates with the schemas from which the handler's types are derived.
   return declaration as unknown as Route<Door<N>>;
 }
@@ -139,9 +177,9 @@ export interface Entrance<N extends Need> {
   /** Called before any byte of the body is read. */
   readonly approach?: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** Called once the body has arrived, however late; returns the current caller. */
-  readonly enter: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<Who<N>>;
+  readonly enter: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<Entered<N>>;
   /** Refuses callers without the required permissions, once the request is parsed. */
-  readonly admit?: (who: Who<N>, needs: N) => Promise<void>;
+  readonly admit: (who: Entered<N>, needs: N) => Promise<Who<N>>;
   readonly now: () => number;
   /** Called for requests that failed. */
   readonly failed?: (request: FastifyRequest, error: unknown) => void;
@@ -171,21 +209,28 @@ async function run<N extends Need>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const who = await enter(route, request, reply);
+  const entered = await enter(route, request, reply);
   const { id = '' } = request.params as { id?: string };
   // A malformed id is not looked up, and gets the answer of an unknown one.
   if (id !== '' && !isId(id)) throw new Failure('NOT_FOUND');
   const query = check(route.query ?? nothing, request.query);
   const { readOnly } = route;
-  const changes = readOnly === undefined ? request.body : await changesIn(request.body, readOnly, who, id);
+  const shown = readOnly && once(async () => readOnly.shown(await admit(entered, readOnly.needs), id));
+  const changes = shown ? await changesIn(request.body, readOnly.members, shown) : request.body;
   const body = bodyOf(route, changes);
-  await admit?.(who, route.needsOf?.({ query, body }) ?? route.needs);
+  const who = await admit(entered, route.needsOf?.({ query, body }) ?? route.needs);
   const askedAt = now();
-  await checkExpiry(changes, askedAt, readOnly === undefined ? null : () => readOnly.shown(who, id));
+  await checkExpiry(changes, askedAt, shown ?? null);
   const handle = () => route.handle({ ...who, id, query, body, reply, url: request.url, askedAt });
-  const { caller } = who as { readonly caller?: Caller };
+  const { caller } = entered as Partial<ByCaller>;
   if (caller === undefined) return handle();
   return onBehalfOf({ organization: caller.organizationId, key: caller.id }, handle);
+}
+
+/** Calls a function at most once. */
+export function once<T>(look: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | null = null;
+  return () => (found ??= look());
 }
 
 /** A route without a body refuses fields, instead of silently ignoring them. */
@@ -196,20 +241,24 @@ function bodyOf({ body, bodyOptional }: RouteDescription, sent: unknown): unknow
 }
 
 /** Called if a caller's access was withdrawn during their request. */
-type Withdrawn = (caller: Caller, verb: string) => Promise<void>;
+type Withdrawn = (verb: string) => Promise<void>;
 
-/** Checks the caller again once the body has arrived, which may be long after the headers. */
+/**
+ * Checks the caller again once the body has arrived, which may be long after the headers, since their access may have been
+ * withdrawn meanwhile. Without a body there was nothing to wait for, and the first check stands.
+ */
 export async function provenAgain<Proven>(
   request: FastifyRequest,
-  before: Caller,
+  before: Proven,
   prove: () => Promise<Proven>,
   withdrawn: Withdrawn,
 ): Promise<Proven> {
+  if (!hasBody(request.raw)) return before;
   try {
     return await prove();
   } catch (error) {
     if (error instanceof Failure && error.code === 'UNAUTHORIZED') {
-      await withdrawn(before, `${request.method} ${request.routeOptions.url}`);
+      await withdrawn(`${request.method} ${request.routeOptions.url}`);
     }
     throw error;
   }

@@ -6,6 +6,7 @@ import * as rules from '../../contract/use-rules.ts';
 import * as uses from '../../contract/uses.ts';
 import { waitingApprovals, waitingQuery } from '../../contract/waiting-approvals.ts';
 import type { Domain } from '../../domain/domain.ts';
+import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import { heldPath } from '../../metrics/requests.ts';
 import { collectionRoutes } from './collection.ts';
 import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
@@ -36,7 +37,7 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
       needs: { all: ['use-rules:write'] },
       body: uses.useCheck,
       answer: uses.verdict,
-      handle: ({ caller, body }) => useRules.check(caller, body),
+      handle: ({ permits: [permit], body }) => useRules.check(permit, body),
     }),
     route({
       method: 'GET',
@@ -63,7 +64,7 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
       needs: { all: ['approvals:read'] },
       query: uses.approvalQuery,
       answer: listOf(uses.approval),
-      handle: ({ caller, query }) => approvals.list(caller, query),
+      handle: ({ permits: [permit], query }) => approvals.list(permit, query),
     }),
     route({
       method: 'GET',
@@ -73,13 +74,14 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
       summary: 'Get a call that waits for an approval, as it would be made',
       needs: { all: ['approvals:read'] },
       answer: uses.approval,
-      handle: ({ caller, id }) => approvals.get(caller, id),
+      handle: ({ permits: [permit], id }) => approvals.get(permit, id),
     }),
   ];
 }
 
 /** Decisions require a person's session; no kind of key is accepted. */
-export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): Route<AuthNeed>[] {
+export function decisionRoutes({ approvals, approvalWatch, accounts, guard }: Domain): Route<AuthNeed>[] {
+  const mayDecide = ({ caller }: SignedInAs) => guard.admit(caller, 'approvals:write');
   const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
   return [
     route({
@@ -108,7 +110,7 @@ export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): 
       summary: 'Approve a call once, or every call under its rule for an hour; requires `approvals:write`',
       body: uses.approve,
       bodyOptional: true,
-      handle: ({ as, id, body }) => approvals.approve(as.caller, id, body.scope ?? 'call'),
+      handle: async ({ as, id, body }) => approvals.approve(await mayDecide(as), id, body.scope ?? 'call'),
     }),
     route({
       ...deciding,
@@ -116,7 +118,7 @@ export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): 
       path: '/auth/approvals/{id}/refuse',
       operationId: 'refuseCall',
       summary: 'Refuse a call; requires `approvals:write`',
-      handle: ({ as, id }) => approvals.refuse(as.caller, id),
+      handle: async ({ as, id }) => approvals.refuse(await mayDecide(as), id),
     }),
   ];
 }

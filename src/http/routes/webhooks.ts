@@ -28,7 +28,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domai
       summary: 'Send a test event to a webhook',
       needs: { all: ['webhooks:write'] },
       answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.test(caller, id),
+      handle: ({ permits: [permit], id }) => webhookDeliveries.test(permit, id),
     }),
     route({
       method: 'POST',
@@ -38,7 +38,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domai
       summary: 'Create a new signing secret for a webhook; the old one also signs for a day',
       needs: { all: ['webhooks:write'] },
       answer: webhook.webhookWithSecret,
-      handle: ({ caller, id }) => webhooks.rotateSecret(caller, id),
+      handle: ({ permits: [permit], id }) => webhooks.rotateSecret(permit, id),
     }),
     route({
       method: 'GET',
@@ -49,7 +49,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domai
       needs: { all: ['webhooks:read'] },
       query: webhook.deliveryQuery,
       answer: listOf(webhook.delivery),
-      handle: ({ caller, query }) => webhookDeliveries.list(caller, query),
+      handle: ({ permits: [permit], query }) => webhookDeliveries.list(permit, query),
     }),
     route({
       method: 'GET',
@@ -59,7 +59,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domai
       summary: 'Get one delivery with its attempts',
       needs: { all: ['webhooks:read'] },
       answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.get(caller, id),
+      handle: ({ permits: [permit], id }) => webhookDeliveries.get(permit, id),
     }),
     route({
       method: 'POST',
@@ -69,7 +69,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domai
       summary: 'Redeliver an event under the same id',
       needs: { all: ['webhooks:write'] },
       answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.redeliver(caller, id),
+      handle: ({ permits: [permit], id }) => webhookDeliveries.redeliver(permit, id),
     }),
   ];
 }
