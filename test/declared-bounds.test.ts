@@ -12,7 +12,7 @@ import { parseYaml } from '../src/cli/vault/yaml.ts';
 import { envLine } from '../src/contract/env-file.ts';
 import { pemBlocksIn } from '../src/contract/pem-blocks.ts';
 import { issuersWith } from '../src/domain/identities/issuers.ts';
-import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
+import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
 import { codeAt, stepAt, stepOf } from '../src/domain/sign-in/totp.ts';
 import { insertedInto } from '../src/domain/uses/json-insertion.ts';
 import { unescapedViews } from '../src/egress/escapes.ts';
@@ -131,11 +131,11 @@ describe('texts and files', () => {
   });
 
   it('addresses whose failures are counted are 20,000, and the next one takes the place of the first', () => {
-    const attempts = new FailedAttempts(() => 0, 1);
+    const attempts = new MinuteCounter(() => 0, 1);
     const address = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
-    for (let at = 0; at < 20_000; at++) attempts.count(address(at));
+    for (let at = 0; at < 20_000; at++) attempts.learn(address(at));
     assert.ok(attempts.blockedFor(address(0)) > 0);
-    attempts.count(address(20_000));
+    attempts.learn(address(20_000));
     assert.equal(attempts.blockedFor(address(0)), 0);
     assert.ok(attempts.blockedFor(address(1)) > 0);
   });

@@ -1,7 +1,7 @@
 /** How long somebody who guesses has to wait, and who waits with them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
+import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
 import { stampsWith } from '../src/domain/kernel/stamps.ts';
 import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
@@ -27,7 +27,7 @@ function world(most?: number) {
     clearAttempts: (subject: string) => rows.delete(subject),
   };
   const now = () => clock.now;
-  const attempts = new FailedAttempts(now, most ?? 1_000_000);
+  const attempts = new MinuteCounter(now, most ?? 1_000_000);
   const lockOut = lockOutWith({
     store: { accounts } as unknown as Store,
     keyring,

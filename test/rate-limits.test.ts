@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { mintToken } from '../src/access/token.ts';
 import { operatorOf } from '../src/cli/service/operator.ts';
 import type { Plan } from '../src/contract/access.ts';
-import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
+import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
 import {
   type Answer,
   beside,
@@ -209,9 +209,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
 
 describe('an address over its limit', () => {
   it('is looked up for one token at a time, in the order in which they came, and others at once', async () => {
-    const attempts = new FailedAttempts(() => 0, 1);
+    const attempts = new MinuteCounter(() => 0, 1);
     const [blocked, free] = ['192.0.2.1', '192.0.2.2'];
-    attempts.failed(blocked);
+    attempts.add(blocked);
     const order: string[] = [];
     let underway = 0;
     let most = 0;

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { restrictionKeyOf } from '../src/access/restricted-token.ts';
 import { mintToken } from '../src/access/token.ts';
 import { recognitionWith } from '../src/domain/credentials/recognition.ts';
-import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
+import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import type { ChangeListener } from '../src/store/engine/engine.ts';
 import type { CredentialRow } from '../src/store/records/credentials.ts';
@@ -50,7 +50,7 @@ function started() {
     },
     keyring,
     stamps: { credential: { believe: same, stamp: same } },
-    attempts: new FailedAttempts(() => 0),
+    attempts: new MinuteCounter(() => 0),
     restrictionKeys: {
       open: async ({ narrowing_key }: CredentialRow) => {
         state.opened++;

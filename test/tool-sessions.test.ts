@@ -6,7 +6,7 @@ import { mintToken, parseToken } from '../src/access/token.ts';
 import type { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import { type ToolSessionParts, toolSessionsWith } from '../src/domain/credentials/tool-sessions.ts';
-import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
+import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import type { ToolSessionRow } from '../src/store/records/tool-sessions.ts';
 
@@ -61,7 +61,7 @@ class World {
         },
       },
     },
-    attempts: new FailedAttempts(() => this.now),
+    attempts: new MinuteCounter(() => this.now),
     now: () => this.now,
     newId: () => this.#newId(),
   } as unknown as ToolSessionParts);

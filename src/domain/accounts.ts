@@ -10,7 +10,7 @@ import { Failure } from '../contract/errors.ts';
 import type { PasswordPool } from '../material/password-pool.ts';
 import type { Authenticator } from './credentials/authentication.ts';
 import { rightsOf, rolesListed } from './credentials/member-rights.ts';
-import type { FailedAttempts } from './kernel/failed-attempts.ts';
+import type { MinuteCounter } from './kernel/minute-counter.ts';
 import type { Parts } from './kernel/parts.ts';
 import type { People } from './people/people.ts';
 import { whoamiWith } from './people/whoami.ts';
@@ -33,7 +33,7 @@ export type Accounts = ReturnType<typeof accountsWith>;
 interface AccountsParts extends Parts {
   readonly people: People;
   readonly authenticate: Authenticator;
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly passwordPool: PasswordPool;
   readonly passwordCosts: PasswordCosts;
 }

@@ -17,9 +17,9 @@ import { type Authenticator, authenticatorWith } from './credentials/authenticat
 import { checkExposureWith } from './credentials/exposure.ts';
 import { restrictionKeysWith } from './credentials/restriction-keys.ts';
 import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
-import { FailedAttempts } from './kernel/failed-attempts.ts';
 import { guardWith } from './kernel/guard.ts';
 import { keyringSyncWith } from './kernel/keyring-sync.ts';
+import { MinuteCounter } from './kernel/minute-counter.ts';
 import type { Parts } from './kernel/parts.ts';
 import { stampsWith } from './kernel/stamps.ts';
 import { type People, peopleWith } from './people/people.ts';
@@ -61,7 +61,7 @@ interface Using {
 
 export interface ReadingDomain {
   readonly ledger: Ledger;
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly authenticate: Authenticator;
   readonly vaultReads: VaultReads;
   readonly toolSessions: ToolSessions;
@@ -117,7 +117,7 @@ export function foundationWith(given: ReadingParts): Foundation {
   const parts = { store, keyring, stamps, keyringSync, guard, workers, now, newId, meter };
   const records = recordsWith(parts, checkExposureWith(parts));
   const failures = meter.counter('strongroom_authentication_failures_total', {});
-  const attempts = new FailedAttempts(now, undefined, address => {
+  const attempts = new MinuteCounter(now, undefined, address => {
     failures();
     other?.tellFailed(address);
   });

@@ -59,7 +59,7 @@ async function listen(context: ServiceContext): Promise<Running> {
     data: context.usesData,
     refuse: domain.vaultReads.refuse,
     failed: address => {
-      domain.attempts.count(address);
+      domain.attempts.learn(address);
       management.plane.tellFailed(address);
     },
   });
@@ -73,7 +73,7 @@ async function listen(context: ServiceContext): Promise<Running> {
   const ready = await management.begin({
     ledger: domain.ledger,
     failed: address => {
-      domain.attempts.count(address);
+      domain.attempts.learn(address);
       uses.plane.tellFailed(address);
     },
     refuse: (request, response) => {

@@ -173,7 +173,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
 
   function refuse({ address }: Sender, shown: Credential | undefined, because: RefusalReason): never {
     const wait = attempts.blockedFor(address);
-    attempts.failed(address);
+    attempts.add(address);
     throw new Refused(wait, shown === undefined ? null : ownerIn(shown), because);
   }
 

@@ -16,7 +16,7 @@ import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/sealing/memory.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Store } from '../../store/store.ts';
-import type { FailedAttempts } from '../kernel/failed-attempts.ts';
+import type { MinuteCounter } from '../kernel/minute-counter.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, credentialKinds, credentialOf, restricted } from './credential.ts';
@@ -38,7 +38,7 @@ export interface RecognitionParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly stamps: Stamps;
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly restrictionKeys: RestrictionKeys;
 }
 

@@ -13,7 +13,7 @@ import type { NewId } from '../../contract/id.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
 import type { Store } from '../../store/store.ts';
-import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { MinuteCounter } from '../kernel/minute-counter.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
@@ -50,7 +50,7 @@ export interface ToolSessionParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly stamps: Stamps;
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly now: () => number;
   readonly newId: NewId;
 }
@@ -68,7 +68,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   const noted = new Map<string, number>();
   // A connection that sends the same id again has proven it before, as long as its row is cached.
   const memories = new WeakMap<object, { readonly token: string; readonly row: ToolSessionRow }>();
-  const opened = new FailedAttempts(now, mostOpened);
+  const opened = new MinuteCounter(now, mostOpened);
 
   function lastUse({ id, used_at }: ToolSessionRow): number {
     return Math.max(used_at, noted.get(id) ?? 0);
@@ -103,7 +103,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     const row = await load(parsed.id, address);
     if (row !== undefined && equalBytes(keyring.tokenDigest(token), row.digest)) return row;
     const wait = attempts.blockedFor(address);
-    attempts.failed(address);
+    attempts.add(address);
     throw wait === 0 ? unknown() : new Failure('RATE_LIMITED', { retryAfter: wait });
   }
 
@@ -121,7 +121,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       const counted = reader?.countedAs ?? address;
       const wait = opened.blockedFor(counted);
       if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-      opened.failed(counted);
+      opened.add(counted);
       const id = newId();
       const token = mintToken('mcp', id);
       const time = now();

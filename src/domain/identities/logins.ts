@@ -18,7 +18,7 @@ import { credentialKinds, type Restrictions } from '../credentials/credential.ts
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
 import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
-import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
 import { type Granted, grantedIn } from './identity-records.ts';
@@ -45,7 +45,7 @@ export interface Logins {
 }
 
 export interface LoginParts extends Parts {
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly issuers: Issuers;
   readonly authenticate: Pick<Authenticator, 'areMakersGood'>;
 }
@@ -58,7 +58,7 @@ export function loginsWith(parts: LoginParts): Logins {
   const { store, keyring, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
   const restrictionKeys = restrictionKeysWith(parts);
-  const given = new FailedAttempts(now, mostLogins);
+  const given = new MinuteCounter(now, mostLogins);
 
   async function find(id: string): Promise<IdentityRow | undefined> {
     const row = await store.identities.anywhere(id);
@@ -144,7 +144,7 @@ export function loginsWith(parts: LoginParts): Logins {
 
   async function refuse(identity: IdentityRow | undefined, reason: string, origin: Origin): Promise<never> {
     const wait = attempts.blockedFor(origin.address);
-    attempts.failed(origin.address);
+    attempts.add(origin.address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     await guard.unproven(origin, 'identity.login_refused', identity ? claimedOf(identity) : null, reason);
     throw new Failure('UNAUTHORIZED');

@@ -18,7 +18,7 @@ import { credentialKinds } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { lifeOf, newFields } from '../credentials/credential-records.ts';
 import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
-import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import { callerOf, type Person } from '../people/people.ts';
@@ -61,19 +61,19 @@ const kind = credentialKinds.vault;
 
 export function tokenRequestsWith(
   parts: Parts,
-  attempts: FailedAttempts,
+  attempts: MinuteCounter,
   { find, keyOf, end, holderOf }: GrantRecords,
 ): TokenRequests {
   const { store, keyring, stamps, guard, now } = parts;
   const tokens = refreshTokensWith(keyring);
   const restrictionKeys = restrictionKeysWith(parts);
-  const refreshed = new FailedAttempts(now, mostRefreshes);
+  const refreshed = new MinuteCounter(now, mostRefreshes);
   const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
 
   /** The response is always the same; the reason is in the audit log. */
   async function refuse(row: OAuthGrantRow | undefined, origin: Origin, reason: string): Promise<never> {
     const wait = attempts.blockedFor(origin.address);
-    attempts.failed(origin.address);
+    attempts.add(origin.address);
     if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     const claimed =
       row === undefined ? null : { organizationId: row.organization_id, subject: grantSubject(row) };
@@ -168,7 +168,7 @@ export function tokenRequestsWith(
     if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
     const wait = refreshed.blockedFor(row.id);
     if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    refreshed.failed(row.id);
+    refreshed.add(row.id);
     return renew(row, token, origin, isRepeated);
   }
 

@@ -11,7 +11,7 @@ import type { Keyring } from '../../keyring/keyring.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow, LockOutRow } from '../../store/records/accounts.ts';
 import type { Store } from '../../store/store.ts';
-import type { FailedAttempts } from '../kernel/failed-attempts.ts';
+import type { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
 const second = 1_000;
@@ -47,7 +47,7 @@ interface LockOutParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly stamps: Stamps;
-  readonly attempts: FailedAttempts;
+  readonly attempts: MinuteCounter;
   readonly now: () => number;
 }
 
@@ -84,20 +84,20 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
     const until = await Promise.all(subjects.map(counted));
     const open = subjects.filter((_, index) => until[index] === null);
     if (open.length > 0) return open;
-    attempts.failed(origin.address);
+    attempts.add(origin.address);
     const wait = Math.min(...until.map(Number)) - now();
     throw new Failure('RATE_LIMITED', { retryAfter: Math.max(1, Math.ceil(wait / second)) });
   }
 
   return {
     check,
-    failed: ({ address }) => attempts.failed(address),
+    failed: ({ address }) => attempts.add(address),
     forget: (account, factor) => store.accounts.clearAttempts(subjectOf(account, factor)),
     forgetInSession: (id, factor) => store.accounts.clearAttempts(inSession(id, factor)),
 
     refuse: origin => {
       const wait = attempts.blockedFor(origin.address);
-      attempts.failed(origin.address);
+      attempts.add(origin.address);
       throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : new Failure('UNAUTHORIZED');
     },
 

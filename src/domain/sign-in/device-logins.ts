@@ -27,7 +27,7 @@ import { equalBytes } from '../../keyring/keyring.ts';
 import type { DeviceLoginRow } from '../../store/records/device-logins.ts';
 import type { Login } from '../credentials/credential.ts';
 import { tooMuch } from '../credentials/credential-records.ts';
-import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import { accountSubject } from '../people/people.ts';
@@ -75,8 +75,8 @@ export function deviceLoginsWith(
   proofs: Pick<Proofs, 'require'>,
   pick: (below: number) => number = randomInt,
 ): DeviceLogins {
-  const asked = new FailedAttempts(now, mostAsked);
-  const entered = new FailedAttempts(now, mostEntered);
+  const asked = new MinuteCounter(now, mostAsked);
+  const entered = new MinuteCounter(now, mostEntered);
   const polled = new Map<string, number>();
   const nobody = keyring.tokenDigest(mintToken('device', '00000000-0000-7000-8000-000000000000'));
   const indexOf = (userCode: string) => keyring.blindIndex('device-login', userCode);

@@ -11,7 +11,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../domain/kernel/failed-attempts.ts';
+import { networkOf } from '../../domain/kernel/minute-counter.ts';
 import type { PeerOf } from './request.ts';
 
 export interface ConnectionError {

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
-import { FailedAttempts, networkOf } from '../../domain/kernel/failed-attempts.ts';
+import { MinuteCounter, networkOf } from '../../domain/kernel/minute-counter.ts';
 
 const most = 16 * 1024 * 1024;
 const mostOfOne = 4 * 1024 * 1024;
@@ -22,7 +22,7 @@ export interface UnauthenticatedBodiesParts {
 }
 
 export class UnauthenticatedBodies {
-  readonly #garbled: FailedAttempts;
+  readonly #garbled: MinuteCounter;
   readonly #patience: number;
   readonly #onLate: UnauthenticatedBodiesParts['onLate'];
   readonly #held = new Map<string, number>();
@@ -31,7 +31,7 @@ export class UnauthenticatedBodies {
   #all = 0;
 
   constructor({ now, patience, onLate }: UnauthenticatedBodiesParts) {
-    this.#garbled = new FailedAttempts(now, mostGarbled);
+    this.#garbled = new MinuteCounter(now, mostGarbled);
     this.#patience = patience;
     this.#onLate = onLate;
   }
@@ -59,7 +59,7 @@ export class UnauthenticatedBodies {
   /** The body was malformed. This counts only against clients without a valid credential. */
   garbled(request: IncomingMessage): void {
     const address = this.#known.get(request);
-    if (address !== undefined) this.#garbled.failed(address);
+    if (address !== undefined) this.#garbled.add(address);
   }
 
   #letGoAfter(request: IncomingMessage, network: string, size: number): void {

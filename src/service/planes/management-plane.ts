@@ -130,7 +130,7 @@ async function serveOver(
   return {
     begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
     forwarded,
-    failed: address => domain.attempts.count(address),
+    failed: address => domain.attempts.learn(address),
     drain: domain.approvalWatch.answerAll,
     stop: async () => {
       backups?.stop();

@@ -57,7 +57,7 @@ async function begin(
   return {
     begun: null,
     domain,
-    failed: address => domain.attempts.count(address),
+    failed: address => domain.attempts.learn(address),
     use: order => {
       const made = carryOut(domain, order).finally(() => underWay.delete(made));
       underWay.add(made);

@@ -1,8 +1,10 @@
 /**
- * Limits failed authentications per address, for all surfaces: the limit is applied where credentials are checked, so
- * no surface can bypass it. Only failures count: a valid token is served however many bad ones came from its address.
- * Failures are counted in one-minute windows, in memory of a fixed size. An IPv6 caller owns a /64, so a /64 counts
- * as one address.
+ * Counts by minute, for whatever is limited per minute: failed authentications of an address, logins of an identity,
+ * refreshes of a grant. What is counted is named by a text; of addresses, an IPv6 /64 counts as one, because a caller owns
+ * all of it. Counts are in memory of a fixed size, and end with the minute of the clock.
+ *
+ * Failed authentications are counted where credentials are checked, so that no surface can bypass the limit. Only failures
+ * count there: a valid token is served however many bad ones came from its address.
  */
 import { isIPv6 } from 'node:net';
 import { plainAddress } from '../../access/address.ts';
@@ -10,28 +12,28 @@ import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 import { KeyedLock } from './keyed-lock.ts';
 
-const mostFailures = 60;
-const mostAddresses = 20_000;
+const mostPerMinute = 60;
+const mostCounted = 20_000;
 
-export class FailedAttempts {
+export class MinuteCounter {
   readonly #now: () => number;
   readonly #most: number;
-  readonly #failures = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
   readonly #lock = new KeyedLock();
-  /** Called for every failure, so that another thread of this process counts the same addresses. */
-  readonly #tell: (address: string) => void;
+  /** Called for each that is counted here, so that another thread of this process can count it too. */
+  readonly #tell: (who: string) => void;
   #windowStart = 0;
 
-  constructor(now: () => number, most = mostFailures, tell: (address: string) => void = () => {}) {
+  constructor(now: () => number, most = mostPerMinute, tell: (who: string) => void = () => {}) {
     this.#now = now;
     this.#most = most;
     this.#tell = tell;
   }
 
-  /** Seconds to wait, or 0 if the address may try. */
-  blockedFor(address: string): number {
+  /** Seconds until the minute is over, or 0 below the limit. */
+  blockedFor(who: string): number {
     this.#turnWindow();
-    if ((this.#failures.get(networkOf(address)) ?? 0) < this.#most) return 0;
+    if ((this.#counts.get(networkOf(who)) ?? 0) < this.#most) return 0;
     return rateWindowAt(this.#now()).secondsLeft;
   }
 
@@ -43,34 +45,34 @@ export class FailedAttempts {
     return this.blockedFor(address) === 0 ? look() : this.#lock.take(networkOf(address), look);
   }
 
-  /** Counts an attempt whether it fails or not, and refuses attempts over the limit. */
+  /** Counts one, and refuses those over the limit. */
   take(who: string): void {
     const wait = this.blockedFor(who);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    this.failed(who);
+    this.add(who);
   }
 
-  failed(address: string): void {
-    this.count(address);
-    this.#tell(address);
+  add(who: string): void {
+    this.learn(who);
+    this.#tell(who);
   }
 
-  /** Counts a failure from elsewhere. */
-  count(address: string): void {
+  /** Counts one that another thread has counted. */
+  learn(who: string): void {
     this.#turnWindow();
-    const key = networkOf(address);
-    const before = this.#failures.get(key) ?? 0;
-    if (before === 0 && this.#failures.size >= mostAddresses) {
-      this.#failures.delete(this.#failures.keys().next().value!);
+    const key = networkOf(who);
+    const before = this.#counts.get(key) ?? 0;
+    if (before === 0 && this.#counts.size >= mostCounted) {
+      this.#counts.delete(this.#counts.keys().next().value!);
     }
-    this.#failures.set(key, before + 1);
+    this.#counts.set(key, before + 1);
   }
 
   #turnWindow(): void {
     const { start } = rateWindowAt(this.#now());
     if (start === this.#windowStart) return;
     this.#windowStart = start;
-    this.#failures.clear();
+    this.#counts.clear();
   }
 }
 
