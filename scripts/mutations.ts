@@ -18,7 +18,7 @@ export interface Change {
    * The declaration that contains the text, as scripts/declarations.ts names it; the list has it instead of the file.
    */
   readonly in?: string;
-  /** Stands there exactly once, whatever its white space, unless `at` says where. */
+  /** Occurs there exactly once, apart from white space, unless `at` gives its position. */
   readonly old: string;
   readonly at?: number;
   readonly new: string;

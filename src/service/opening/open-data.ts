@@ -78,7 +78,7 @@ export type ServePlace = Partial<
 
 interface OpenedKeyring {
   readonly keyring: Keyring;
-  /** As it is stored. */
+  /** The keyring in its stored form. */
   readonly storedKeyring: Sealed;
 }
 
@@ -221,7 +221,7 @@ async function createKeyring(store: Store, wrapper: KeyringWrapper): Promise<Ope
     throw new RootKeyError('this database contains data but no keyring: restore it from a backup');
   }
   await store.keyring.setOnce(await wrapper.wrap(Keyring.create(randomUUID())));
-  // Another process may have been first: the stored one counts.
+  // Another process may have been faster: the stored keyring counts.
   const storedKeyring = (await store.keyring.read())!;
   return { keyring: await wrapper.unwrap(storedKeyring), storedKeyring };
 }

@@ -34,7 +34,7 @@ export async function checkDatabase(
   return { verb: 'log.restore_accepted', details: { checkpoint: number, found: why } };
 }
 
-/** Null: there is no database yet. */
+/** `location` is null if there is no database yet. */
 async function disagreementWith(kept: SignedCheckpoint, location: Location | null): Promise<string | null> {
   if (location === null) return disagreement(kept, null);
   const snapshot = await openSnapshot(location);
