@@ -2,13 +2,13 @@
 
 import { approvalDemands, responseModes } from '../../contract/use-names.ts';
 import { usePresets } from '../../contract/use-presets.ts';
-import { choice, names, readCommand, text, whole } from '../../service/settings/options.ts';
+import { choice, names, type readCommand, text, whole } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { type Admin, adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { note, printable, printJson } from '../terminal/terminal.ts';
+import { done, printable, printJson } from '../terminal/terminal.ts';
 import { foundRule } from './use-rules.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
@@ -139,16 +139,14 @@ async function subjectIn(
   return { key_id: one.id };
 }
 
-export const addCommand: Command = {
+export const addCommand = commandOf({
   usage: 'use-rules add NAME --secret SECRET [flags]',
   summary: 'create a use rule for a secret or a key',
   options: addOptions,
   about:
     'Creates a use rule and prints its id. It requires an API key that may reveal the secrets of the vault.',
-  run: async args => {
-    const { values, positionals } = readCommand(addOptions, args, process.env, 1);
-    const [name] = positionals;
-    if (name === undefined) throw new UsageError('a name for the use rule is required');
+  missing: 'a name for the use rule is required',
+  run: async (values, name) => {
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
     const preset = presetFields(values.preset, values.path);
@@ -159,22 +157,20 @@ export const addCommand: Command = {
     if (values.json) printJson(created);
     else process.stdout.write(`${created.id}\n`);
   },
-};
+});
 
-export const editCommand: Command = {
+export const editCommand = commandOf({
   usage: 'use-rules edit RULE [flags]',
   summary: 'update a use rule',
   options: ruleOptions,
   about: 'Updates the fields that the flags name, and keeps the others. Approvals under the rule end.',
-  run: async args => {
-    const { values, positionals } = readCommand(ruleOptions, args, process.env, 1);
+  missing: 'the name or id of a use rule is required',
+  run: async (values, named) => {
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
-    const { id, name, vault_id } = await foundRule(admin, settings.vault, positionals[0]);
+    const { id, name, vault_id } = await foundRule(admin, settings.vault, named);
     const fields = await fieldsIn(values, admin, vault_id);
     if (Object.keys(fields).length === 0) throw new UsageError('a flag with the field to update is required');
-    const updated = await admin.updateUseRule({ id, body: fields });
-    if (values.json) printJson(updated);
-    else note(`${printable(name)} is updated`);
+    done(values.json, await admin.updateUseRule({ id, body: fields }), `${printable(name)} is updated`);
   },
-};
+});

@@ -1,18 +1,16 @@
 /** `strongroom use-rules …`: lists, deletes and checks the rules by which access keys may use secrets and keys. */
 import type { UseRule } from '../../client/api.ts';
 import { usePresets } from '../../contract/use-presets.ts';
-import { readCommand, readOptions } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { type Admin, adminFor, inVault, listed } from '../connection/admin.ts';
 import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
 import { isId } from '../connection/secret.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
-import { note, printable, printJson, table } from '../terminal/terminal.ts';
+import { commandOf } from '../terminal/command.ts';
+import { done, printable, printJson, printList } from '../terminal/terminal.ts';
 
 /** Finds a rule by its name, or by its id if several have the same name. */
-export async function foundRule(admin: Admin, vault: string | null, named?: string): Promise<UseRule> {
-  if (named === undefined) throw new UsageError('the name or id of a use rule is required');
+export async function foundRule(admin: Admin, vault: string | null, named: string): Promise<UseRule> {
   if (isId(named)) return admin.getUseRule({ id: named });
   const { id: vault_id } = await admin.vault(vault);
   const rules = await listed(admin.listUseRules, { vault_id, q: named.slice(0, 255) });
@@ -27,61 +25,50 @@ function inWords({ hosts, methods, paths, operations, algorithms }: UseRule): st
   return parts.map(part => part!.join(',')).join(' ');
 }
 
-export const listCommand: Command = {
+export const listCommand = commandOf({
   usage: 'use-rules list [flags]',
   summary: 'print the use rules of a vault',
   options: serviceOptions,
   about: 'Prints the use rules of the vault in --vault: name, id, approval and what each allows.',
-  run: async args => {
-    const values = readOptions(serviceOptions, args, process.env);
+  run: async values => {
     const { admin, vault } = await inVault(values);
     const all = await listed(admin.listUseRules, { vault_id: vault.id });
-    if (values.json) printJson(all);
-    else process.stdout.write(table(all.map(rule => [rule.name, rule.id, rule.approval, inWords(rule)])));
+    printList(values.json, all, rule => [rule.name, rule.id, rule.approval, inWords(rule)]);
   },
-};
+});
 
-export const deleteCommand: Command = {
+export const deleteCommand = commandOf({
   usage: 'use-rules delete RULE [flags]',
   summary: 'delete a use rule',
   options: serviceOptions,
   about: 'Deletes a use rule, by its name or id. Calls under it are refused immediately.',
-  run: async args => {
-    const { values, positionals } = readCommand(serviceOptions, args, process.env, 1);
+  missing: 'the name or id of a use rule is required',
+  run: async (values, named) => {
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
-    const { id, name } = await foundRule(admin, settings.vault, positionals[0]);
-    const answer = await admin.deleteUseRule({ id });
-    if (values.json) printJson(answer);
-    else note(`${printable(name)} is deleted`);
+    const { id, name } = await foundRule(admin, settings.vault, named);
+    done(values.json, await admin.deleteUseRule({ id }), `${printable(name)} is deleted`);
   },
-};
+});
 
-export const presetsCommand: Command = {
+export const presetsCommand = commandOf({
   usage: 'use-rules presets [flags]',
   summary: 'print the presets for use-rules add --preset',
   options: { json: serviceOptions.json },
   about: 'Prints the presets for well-known services. Replace the parts in capitals.',
-  run: async args => {
-    const { json } = readOptions({ json: serviceOptions.json }, args, process.env);
-    const lines = usePresets.map(({ id, hosts, paths }) => [id, hosts.join(','), paths.join(',')]);
-    if (json) printJson(usePresets);
-    else process.stdout.write(table(lines));
-  },
-};
+  run: async ({ json }) =>
+    printList(json, usePresets, ({ id, hosts, paths }) => [id, hosts.join(','), paths.join(',')]),
+});
 
-const checkOptions = { ...serviceOptions, ...callOptions };
-
-export const checkCommand: Command = {
+export const checkCommand = commandOf({
   usage: 'use-rules check SECRET URL [flags]',
   summary: 'check whether a call with a secret would be allowed',
-  options: checkOptions,
+  options: { ...serviceOptions, ...callOptions },
   completes: 'secrets',
   about:
     'Checks whether the use rules of a secret allow a call, and prints why not. Nothing is sent. The exit code is 1 if the call is not allowed.',
-  run: async args => {
-    const { values, positionals } = readCommand(checkOptions, args, process.env, 2);
-    const [name = '', url] = positionals;
+  most: 2,
+  run: async (values, name, [url]) => {
     const call = await callIn(url, values);
     const { admin, vault } = await inVault(values);
     const { id } = await admin.find(vault.id, name);
@@ -89,4 +76,4 @@ export const checkCommand: Command = {
     if (values.json) printJson(verdict);
     else printVerdict(verdict);
   },
-};
+});

@@ -1,13 +1,13 @@
 /** `strongroom members …` and `strongroom groups …`: manages members, groups and their roles in vaults. */
 import type { Group, Member, VaultGrant } from '../../client/api.ts';
 import { grantedRoleNames, roleNames } from '../../contract/names.ts';
-import { choice, flag, readCommand, readOptions } from '../../service/settings/options.ts';
+import { choice, flag } from '../../service/settings/options.ts';
 import { counted, Refusal, UsageError } from '../../service/settings/report.ts';
 import { type Admin, adminFor, adminIn, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { type Command, commandOf } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
-import { note, printable, printJson, table } from '../terminal/terminal.ts';
+import { done, printable, printJson, table } from '../terminal/terminal.ts';
 
 type Collection = 'members' | 'groups';
 
@@ -15,8 +15,7 @@ const { vault: _, ...options } = serviceOptions;
 const kinds = { members: 'member', groups: 'group' } as const;
 
 /** A member, whose name is their email address, or a group. */
-async function found(admin: Admin, of: Collection, named: string | undefined): Promise<Member | Group> {
-  if (named === undefined) throw new UsageError(`the name of a ${kinds[of]} is required`);
+async function found(admin: Admin, of: Collection, named: string): Promise<Member | Group> {
   const query = { q: named.slice(0, 255) };
   const all: readonly (Member | Group)[] = await (of === 'members'
     ? listed(admin.listMembers, query)
@@ -38,18 +37,12 @@ function inWords(grants: readonly VaultGrant[], vaults: ReadonlyMap<string, stri
   return words.length === 0 ? '-' : words.join(' ');
 }
 
-function done(json: boolean, answer: unknown, line: string): void {
-  if (json) printJson(answer);
-  else note(line);
-}
-
-export const membersCommand: Command = {
+export const membersCommand = commandOf({
   usage: 'members list [flags]',
   summary: 'print the members and their roles',
   options,
   about: 'Prints the members of the organization: role, state, and roles in individual vaults as VAULT=ROLE.',
-  run: async args => {
-    const values = readOptions(options, args, process.env);
+  run: async values => {
     const admin = adminIn(values);
     const all = await listed(admin.listMembers);
     if (values.json) return printJson(all);
@@ -57,7 +50,7 @@ export const membersCommand: Command = {
     const lines = all.map(({ name, role, state, grants }) => [name, role, state, inWords(grants, vaults)]);
     process.stdout.write(table(lines));
   },
-};
+});
 
 const inviteOptions = {
   ...options,
@@ -65,34 +58,31 @@ const inviteOptions = {
   role: choice('their role in the organization (default: none)', roleNames),
 };
 
-export const inviteCommand: Command = {
+export const inviteCommand = commandOf({
   usage: 'members invite EMAIL [flags]',
   summary: 'invite a member, and print the link for them',
   options: inviteOptions,
   about:
     'Invites a member. The link is printed once, to standard output: send it to them. Without a role, they see nothing until\nmembers grant, or a group, gives them a role in a vault.',
-  run: async args => {
-    const { values, positionals } = readCommand(inviteOptions, args, process.env, 1);
-    const [email] = positionals;
-    if (email === undefined) throw new UsageError('an email address is required');
+  missing: 'an email address is required',
+  run: async (values, email) => {
     const settings = settingsFor({ ...values, vault: null }, process.env);
     const invited = await adminFor(settings).createMember({ body: { email, role: values.role ?? 'none' } });
     const link = `${settings.url}/invite#${invited.token}`;
     await printTo(values.out, `${values.json ? JSON.stringify(invited) : link}\n`);
   },
-};
+});
 
 /** Members and groups get roles in the same way. */
 function grantCommandOf(of: Collection, who: string): Command {
-  return {
+  return commandOf({
     usage: `${of} grant ${who} VAULT ROLE [flags]`,
     summary: `give a ${kinds[of]} a role in a vault, or none`,
     options,
     completes: of,
     about: `Gives a ${kinds[of]} a role in one vault, which replaces their role there: ${grantedRoleNames.join(', ')}. none removes it.`,
-    run: async args => {
-      const { values, positionals } = readCommand(options, args, process.env, 3);
-      const [named, vaultNamed, roleNamed] = positionals;
+    most: 3,
+    run: async (values, named, [vaultNamed, roleNamed]) => {
       if (vaultNamed === undefined || roleNamed === undefined)
         throw new UsageError(`a ${kinds[of]}, a vault and a role are required`);
       const role = roleNames.find(one => one === roleNamed);
@@ -104,20 +94,19 @@ function grantCommandOf(of: Collection, who: string): Command {
       const answer = await update({ id: holder.id, body: { change_grants: [{ vault_id: vault.id, role }] } });
       done(values.json, answer, `${printable(holder.name)} has the role ${role} in ${printable(vault.name)}`);
     },
-  };
+  });
 }
 
 export const grantMemberCommand = grantCommandOf('members', 'EMAIL');
 export const grantGroupCommand = grantCommandOf('groups', 'NAME');
 
-export const groupsCommand: Command = {
+export const groupsCommand = commandOf({
   usage: 'groups list [flags]',
   summary: 'print the groups, their members, and their roles in vaults',
   options,
   about:
     'Prints the groups of the organization: the number of members, and the roles in vaults as VAULT=ROLE.',
-  run: async args => {
-    const values = readOptions(options, args, process.env);
+  run: async values => {
     const admin = adminIn(values);
     const all = await listed(admin.listGroups);
     if (values.json) return printJson(all);
@@ -129,59 +118,59 @@ export const groupsCommand: Command = {
     ]);
     process.stdout.write(table(lines));
   },
-};
+});
 
 const createOptions = {
   ...options,
   'single-sign-on': flag('also include members for whom the single sign-on issuer lists the group’s name'),
 };
 
-export const createGroupCommand: Command = {
+export const createGroupCommand = commandOf({
   usage: 'groups create NAME [flags]',
   summary: 'create a group of members',
   options: createOptions,
   about: 'Creates a group. groups add adds members to it, and groups grant gives it roles in vaults.',
-  run: async args => {
-    const { values, positionals } = readCommand(createOptions, args, process.env, 1);
-    const [name] = positionals;
-    if (name === undefined) throw new UsageError('the name of a group is required');
+  missing: 'the name of a group is required',
+  run: async (values, name) => {
     const body = { name, single_sign_on: values['single-sign-on'] };
     const answer = await adminIn(values).createGroup({ body });
     done(values.json, answer, `${printable(name)} is created`);
   },
-};
+});
 
-export const deleteGroupCommand: Command = {
+export const deleteGroupCommand = commandOf({
   usage: 'groups delete NAME [flags]',
   summary: 'delete a group; its members lose the roles that it gave',
   options,
   completes: 'groups',
   about: 'Deletes a group. Its members stay, without the roles that the group gave them.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 1);
+  missing: 'the name of a group is required',
+  run: async (values, named) => {
     const admin = adminIn(values);
-    const { id, name } = await found(admin, 'groups', positionals[0]);
+    const { id, name } = await found(admin, 'groups', named);
     done(values.json, await admin.deleteGroup({ id }), `${printable(name)} is deleted`);
   },
-};
+});
 
 function membershipCommandOf(action: 'add' | 'remove', summary: string, about: string): Command {
-  return {
+  return commandOf({
     usage: `groups ${action} NAME EMAIL [flags]`,
     summary,
     options,
     completes: 'groups',
     about,
-    run: async args => {
-      const { values, positionals } = readCommand(options, args, process.env, 2);
+    missing: 'the name of a group is required',
+    most: 2,
+    run: async (values, named, [email]) => {
+      if (email === undefined) throw new UsageError('the name of a member is required');
       const admin = adminIn(values);
-      const { id, name } = await found(admin, 'groups', positionals[0]);
-      const member = await found(admin, 'members', positionals[1]);
+      const { id, name } = await found(admin, 'groups', named);
+      const member = await found(admin, 'members', email);
       const answer = await admin.updateGroup({ id, body: { [`${action}_member_ids`]: [member.id] } });
       const is = action === 'add' ? 'is in' : 'is not in';
       done(values.json, answer, `${printable(member.name)} ${is} ${printable(name)}`);
     },
-  };
+  });
 }
 
 export const addToGroupCommand = membershipCommandOf(

@@ -1,12 +1,12 @@
 /** `strongroom access-keys …`: manages the credentials with which programs read a vault. A new one is printed once. */
 import type { AccessKey } from '../../client/api.ts';
-import { flag, names, readCommand, readOptions, whole } from '../../service/settings/options.ts';
-import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { flag, names, whole } from '../../service/settings/options.ts';
+import { Refusal } from '../../service/settings/report.ts';
 import { inVault, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
-import { note, printable, printJson, table } from '../terminal/terminal.ts';
+import { done, note, printable, printList } from '../terminal/terminal.ts';
 
 const { vault, ...others } = serviceOptions;
 const options = {
@@ -19,24 +19,21 @@ async function keysIn({ admin, vault: { id } }: Awaited<ReturnType<typeof inVaul
   return listed(admin.listAccessKeys, { vault_id: id });
 }
 
-export const listCommand: Command = {
+export const listCommand = commandOf({
   usage: 'access-keys list [flags]',
   summary: 'print the access keys of a vault',
   options,
   about: 'Prints the access keys of a vault: name, id, when each expires, and when it was last used.',
-  run: async args => {
-    const values = readOptions(options, args, process.env);
+  run: async values => {
     const all = await keysIn(await inVault(values));
-    const lines = all.map(({ name, id, expiration_date, last_used_at }) => [
+    printList(values.json, all, ({ name, id, expiration_date, last_used_at }) => [
       name,
       id,
       expiration_date === null ? 'does not expire' : `expires ${expiration_date}`,
       last_used_at === null ? 'never used' : `last used ${last_used_at}`,
     ]);
-    if (values.json) printJson(all);
-    else process.stdout.write(table(lines));
   },
-};
+});
 
 const createOptions = {
   ...options,
@@ -47,15 +44,13 @@ const createOptions = {
   days: whole('N', 'the number of days after which it expires (default: never)', 0, 1, 36_500),
 };
 
-export const createCommand: Command = {
+export const createCommand = commandOf({
   usage: 'access-keys create NAME [flags]',
   summary: 'create an access key with which a program reads one vault',
   options: createOptions,
   about: 'Creates an access key for a vault, and prints it to standard output, once.',
-  run: async args => {
-    const { values, positionals } = readCommand(createOptions, args, process.env, 1);
-    const [name] = positionals;
-    if (name === undefined) throw new UsageError('a name for the access key is required');
+  missing: 'a name for the access key is required',
+  run: async (values, name) => {
     const { admin, vault } = await inVault(values);
     const created = await admin.createAccessKey({
       body: {
@@ -77,24 +72,20 @@ export const createCommand: Command = {
       await printTo(values.out, `${created.token}\n`);
     }
   },
-};
+});
 
-export const revokeCommand: Command = {
+export const revokeCommand = commandOf({
   usage: 'access-keys revoke NAME [flags]',
   summary: 'revoke an access key',
   options,
   about: 'Revokes an access key, by its name or id. It stops working immediately.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 1);
-    const [named] = positionals;
-    if (named === undefined) throw new UsageError('the name of an access key is required');
+  missing: 'the name of an access key is required',
+  run: async (values, named) => {
     const place = await inVault(values);
     const { id, name } = one(await keysIn(place), named);
-    const answer = await place.admin.deleteAccessKey({ id });
-    if (values.json) printJson(answer);
-    else note(`${printable(name)} is revoked`);
+    done(values.json, await place.admin.deleteAccessKey({ id }), `${printable(name)} is revoked`);
   },
-};
+});
 
 /** Several access keys may have the same name; then the id is required. */
 function one(keys: readonly AccessKey[], named: string): AccessKey {

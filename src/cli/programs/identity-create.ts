@@ -1,11 +1,11 @@
 /** `strongroom identities create`: lets a machine log in, with the preset of its platform or only with flags. */
 import type { IdentityCreate } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
-import { choice, flag, names, readCommand, text, whole } from '../../service/settings/options.ts';
+import { choice, flag, names, type readCommand, text, whole } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { adminFor } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 
@@ -29,16 +29,14 @@ const options = {
 };
 type Values = ReturnType<typeof readCommand<typeof options>>['values'];
 
-export const command: Command = {
+export const command = commandOf({
   usage: 'identities create NAME [flags]',
   summary: 'let a machine log in without a stored key',
   options,
   about:
     'Creates an identity for the vault in --vault and prints its id. Set STRONGROOM_IDENTITY to it in the machine’s environment\n(STRONGROOM_ROLE_ID if it logs in with a secret id).',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 1);
-    const [name] = positionals;
-    if (name === undefined) throw new UsageError('a name for the identity is required');
+  missing: 'a name for the identity is required',
+  run: async (values, name) => {
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
     const trust = trustIn(values);
@@ -58,7 +56,7 @@ export const command: Command = {
       process.stdout.write(`${created.id}\n`);
     }
   },
-};
+});
 
 function trustIn(values: Values): Omit<IdentityCreate, 'name' | 'vault_ids'> {
   const method = values.method ?? 'jwt';

@@ -5,13 +5,11 @@ import { mcpConfigOptions } from '../../service/settings/command-options.ts';
 import { readConfig, UsageError } from '../../service/settings/config.ts';
 import type { Command } from '../terminal/command.ts';
 
-const usage = 'mcp config CLIENT [flags]';
-const summary = 'print the configuration for an MCP client';
 const defaultUrl = 'http://127.0.0.1:8420';
 
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'mcp config CLIENT [flags]',
+  summary: 'print the configuration for an MCP client',
   options: mcpConfigOptions,
   about: 'Prints the configuration to paste into a client.',
   run: async args => {

@@ -5,12 +5,9 @@ import { mcpOptions } from '../../service/settings/command-options.ts';
 import { readConfig, StartRefused, UsageError } from '../../service/settings/config.ts';
 import type { Command } from '../terminal/command.ts';
 
-const usage = 'mcp [flags]';
-const summary = 'serve the tools of a remote service over stdio';
-
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'mcp [flags]',
+  summary: 'serve the tools of a remote service over stdio',
   options: mcpOptions,
   about:
     'Serves the tools of the service at STRONGROOM_URL over stdio, with the vault access key in\nSTRONGROOM_ACCESS_KEY. The access key has no flag, because other users can see command lines.\nBoth are checked first. When its input ends, it answers all earlier requests and exits.',

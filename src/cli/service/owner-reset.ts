@@ -11,13 +11,11 @@ import { Refusal } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
-const usage = 'owner reset [flags]';
-const summary = 'restore access for an owner who can no longer sign in';
 const defaultUrl = 'http://localhost:8420';
 
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'owner reset [flags]',
+  summary: 'restore access for an owner who can no longer sign in',
   options: ownerResetOptions,
   about:
     'Removes an owner’s password, passkeys and one-time codes, ends their sessions, and prints a link with which they set up\ntheir sign-in again. The link works once, for seven days. Can run while the service runs.',

@@ -8,9 +8,6 @@ import { flag, type RootKeyPlace, readConfig, text, UsageError } from '../../ser
 import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
-const usage = 'root-key rotate [flags]';
-const summary = 'protect the keyring with a new root key or passphrase';
-
 const options = {
   ...placeOptions,
   'new-root-key-file': text('FILE', 'the new root key; created if the file does not exist'),
@@ -19,8 +16,8 @@ const options = {
 };
 
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'root-key rotate [flags]',
+  summary: 'protect the keyring with a new root key or passphrase',
   options,
   about:
     'Protects the keyring with a new root key or passphrase, in one step. Afterwards, the old one no longer opens the data.',

@@ -7,13 +7,11 @@ import { readConfig } from '../../service/settings/config.ts';
 import { folding, type Report, reportLine } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 
-const usage = 'serve [flags]';
-const summary = 'run the service: API, vault endpoint, tool endpoint and dashboard';
 const longestStop = 10_000;
 
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'serve [flags]',
+  summary: 'run the service: API, vault endpoint, tool endpoint and dashboard',
   options: serveOptions,
   about: 'Runs the service.',
   run: async args => {

@@ -6,12 +6,9 @@ import { readConfig, UsageError } from '../../service/settings/config.ts';
 import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
-const usage = 'organization set-plan [flags]';
-const summary = 'change an organization’s plan';
-
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'organization set-plan [flags]',
+  summary: 'change an organization’s plan',
   options: setPlanOptions,
   about: 'Changes an organization’s plan. A running service applies it within a second.',
   run: async args => {

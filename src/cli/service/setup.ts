@@ -11,8 +11,6 @@ import { readConfig, UsageError } from '../../service/settings/config.ts';
 import type { Command } from '../terminal/command.ts';
 import { operatorOf } from './operator.ts';
 
-const usage = 'setup [flags]';
-const summary = 'create an organization, an owner’s API key and the first invitation';
 const defaultName = 'Default';
 /** If there are more, only their number is shown. */
 const mostNamed = 5;
@@ -22,8 +20,8 @@ type Config = ReturnType<typeof readConfig<typeof setupOptions>>;
 type Organization = Made['organization'];
 
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'setup [flags]',
+  summary: 'create an organization, an owner’s API key and the first invitation',
   options: setupOptions,
   about:
     'Creates an organization and prints an owner’s API key, once. With --email, it also prints the link with which the first person joins; for an existing organization, it prints only the link. Can run before serve or while it runs.',

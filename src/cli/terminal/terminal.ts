@@ -9,6 +9,18 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
+/** What a command says once it is done: its answer as JSON, or a line. */
+export function done(json: boolean, answer: unknown, line: string): void {
+  if (json) printJson(answer);
+  else note(line);
+}
+
+/** A list as JSON, or as a table. */
+export function printList<T>(json: boolean, all: readonly T[], rowOf: (one: T) => readonly string[]): void {
+  if (json) printJson(all);
+  else process.stdout.write(table(all.map(rowOf)));
+}
+
 /** Prints one line to standard error. Its text, such as a path or a service's message, can't control the terminal. */
 export function note(line: string): void {
   process.stderr.write(`strongroom: ${printable(line)}\n`);

@@ -1,10 +1,6 @@
 /** `strongroom completion`: prints a script with which a shell completes commands, flags, vaults and secrets. */
-import { readCommand } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import type { Command } from '../terminal/command.ts';
-
-const usage = 'completion bash|zsh|fish';
-const summary = 'print a script that completes commands in a shell';
+import { commandOf } from '../terminal/command.ts';
 
 /** Each script calls `strongroom complete` with the words so far; `:files` leaves the completion to the shell. */
 const scripts: Readonly<Record<string, string>> = {
@@ -47,16 +43,16 @@ complete -c strongroom -f -a '(__strongroom_complete)'
 `,
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'completion bash|zsh|fish',
+  summary: 'print a script that completes commands in a shell',
   completes: Object.keys(scripts),
   options: {},
   about:
     'Prints a completion script. bash: eval "$(strongroom completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after\ncompinit. fish: strongroom completion fish > ~/.config/fish/completions/strongroom.fish.',
-  run: async args => {
-    const [shell = ''] = readCommand({}, args, process.env, 1).positionals;
+  most: 1,
+  run: async (_, shell) => {
     if (!Object.hasOwn(scripts, shell)) throw new UsageError('a shell is required: bash, zsh or fish');
     process.stdout.write(scripts[shell]!);
   },
-};
+});

@@ -1,39 +1,36 @@
 /** `strongroom diff`: compares the secrets of two vaults, or of a vault and a file, without showing values. */
 import { existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { flag, readCommand } from '../../service/settings/options.ts';
-import { UsageError } from '../../service/settings/report.ts';
+import { flag } from '../../service/settings/options.ts';
 import { type Settings, serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf, wholeVault } from '../connection/vaults.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
 import { painter, printable, printJson } from '../terminal/terminal.ts';
 
-const usage = 'diff [VAULT|FILE] VAULT|FILE [flags]';
-const summary = 'compare two vaults, or a vault and a .env file';
 const options = { ...serviceOptions, 'exit-code': flag('exit with 1 if there is a difference') };
 
 type Values = ReadonlyMap<string, string>;
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'diff [VAULT|FILE] VAULT|FILE [flags]',
+  summary: 'compare two vaults, or a vault and a .env file',
   options,
   completes: 'files',
   about:
     'Prints the names that are only in the first (-), only in the second (+), or have different values (~). Values are never\nprinted. With one argument, the first is the vault of the settings. An argument that is an existing path is a file.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 2);
-    if (positionals.length === 0) throw new UsageError('a vault or a file to compare with is required');
+  missing: 'a vault or a file to compare with is required',
+  most: 2,
+  run: async (values, first, [second]) => {
     const settings = settingsFor(values, process.env);
-    const [from, to] = positionals.length === 1 ? [null, positionals[0]!] : positionals;
-    const difference = compare(await valuesOf(settings, from!), await valuesOf(settings, to!));
+    const [from, to] = second === undefined ? [null, first] : [first, second];
+    const difference = compare(await valuesOf(settings, from), await valuesOf(settings, to));
     if (values.json) printJson(difference);
     else process.stdout.write(shown(difference));
     const differs = Object.values(difference).some(names => names.length > 0);
     if (differs && values['exit-code']) process.exitCode = 1;
   },
-};
+});
 
 async function valuesOf(settings: Settings, given: string | null): Promise<Values> {
   if (given !== null && (given.includes('/') || existsSync(given)))

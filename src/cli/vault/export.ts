@@ -1,15 +1,13 @@
 /** `strongroom export`: prints the secrets of a vault in a format that another program reads. */
-import { choice, type Environment, names, readOptions, text } from '../../service/settings/options.ts';
+import { choice, type Environment, names, text } from '../../service/settings/options.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf, wholeVault } from '../connection/vaults.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { chosen } from './environment.ts';
 import { formats, githubMasks, write } from './export-formats.ts';
 import { unsafeNames } from './unsafe-names.ts';
 
-const usage = 'export [flags]';
-const summary = 'print the secrets of a vault in another program’s format';
 const { json: _, ...place } = serviceOptions;
 const options = {
   ...place,
@@ -23,14 +21,13 @@ const options = {
   ...outOption,
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'export [flags]',
+  summary: 'print the secrets of a vault in another program’s format',
   options,
   about:
     'Prints the secrets of a vault. A value that the format can’t express is refused by name, and nothing is printed.',
-  run: async args => {
-    const values = readOptions(options, args, process.env);
+  run: async values => {
     const settings = settingsFor(values, process.env);
     const snapshot = await wholeVault(vaultOf(settings));
     const pairs = chosen(snapshot, values, settings.project).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -44,7 +41,7 @@ export const command: Command = {
       process.stderr.write(githubMasks(pairs.map(([, value]) => value)));
     await printTo(values.out, written);
   },
-};
+});
 
 /** Only a runner understands masks; anywhere else, they would show the values. */
 function isRunner({ GITHUB_ACTIONS }: Environment): boolean {

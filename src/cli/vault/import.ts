@@ -1,17 +1,15 @@
 /** `strongroom import`: stores the export of another tool. With --dry-run, it only prints what it would do. */
 import { basename, extname } from 'node:path';
-import { choice, flag, readCommand, text } from '../../service/settings/options.ts';
-import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { choice, flag, text } from '../../service/settings/options.ts';
+import { Refusal } from '../../service/settings/report.ts';
 import { type Admin, adminFor } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { bytesOf, bytesOfInput, contentOf } from '../terminal/input.ts';
 import { progress } from '../terminal/progress.ts';
 import { note, painter, printable, printJson } from '../terminal/terminal.ts';
 import { type Item, readItems, sources } from './import-formats.ts';
 
-const usage = 'import FILE|- [flags]';
-const summary = 'store secrets, keys and certificates from a file or another vault’s export';
 const options = {
   ...serviceOptions,
   from: choice('the format of the file (default: detected from its content)', sources),
@@ -29,17 +27,15 @@ interface Planned {
   readonly id: string | null;
 }
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'import FILE|- [flags]',
+  summary: 'store secrets, keys and certificates from a file or another vault’s export',
   options,
   completes: 'files',
   about:
     'Reads .env, JSON, YAML, PEM and PKCS#12 files, Kubernetes Secrets, and exports of HashiCorp Vault, Infisical, Doppler,\n1Password and AWS Secrets Manager. Existing secrets get a new version.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 1);
-    const [file] = positionals;
-    if (file === undefined) throw new UsageError('the name of a file is required, or - for standard input');
+  missing: 'the name of a file is required, or - for standard input',
+  run: async (values, file) => {
     const settings = settingsFor(values, process.env);
     const bytes = file === '-' ? await bytesOfInput() : bytesOf(file);
     const items = await readItems(bytes, values.from, values.name ?? basename(file, extname(file)));
@@ -50,7 +46,7 @@ export const command: Command = {
     if (!values['dry-run']) await carryOut(admin, vault.id, plan, values['passphrase-file']);
     report(plan, values.json, values['dry-run']);
   },
-};
+});
 
 function refuseTwins(items: readonly Item[]): void {
   if (items.length === 0) throw new Refusal('the file contains nothing to import');

@@ -1,15 +1,13 @@
 /** `strongroom inject`: replaces the references in a template. If one fails, nothing is written. */
-import { type Option, readOptions, text } from '../../service/settings/options.ts';
+import { type Option, text } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { referenceIn, resolver } from '../connection/references.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { refuseUnsafe, unsafeNames } from './unsafe-names.ts';
 
-const usage = 'inject [-i TEMPLATE] [-o FILE] [flags]';
-const summary = 'fill a template with secrets';
 const { json: _, ...place } = serviceOptions;
 const options = {
   ...place,
@@ -18,21 +16,20 @@ const options = {
   ...unsafeNames,
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'inject [-i TEMPLATE] [-o FILE] [flags]',
+  summary: 'fill a template with secrets',
   options,
   completes: 'files',
   about:
     'Replaces {{ sr://vault/NAME }} and sr://vault/NAME in a template by the values. The vault self is that of the settings.',
-  run: async args => {
-    const values = readOptions(options, args, process.env);
+  run: async values => {
     const template = values.in === null ? await standardInput() : contentOf(values.in);
     refuseUnsafe(assigned(template), values);
     const filled = await fill(template, resolver(settingsFor(values, process.env)));
     await printTo(values.out, filled);
   },
-};
+});
 
 /** In braces, a name may contain anything except braces and white space; elsewhere, it ends where a URL would. */
 const references = /\{\{\s*(sr:\/\/[^\s{}]+)\s*\}\}|sr:\/\/[^\s/"'`{}<>]+\/[\w.~%-]*[\w~%-]/g;

@@ -4,7 +4,7 @@
  * argument.
  */
 import { fstatSync } from 'node:fs';
-import { flag, readOptions } from '../../service/settings/options.ts';
+import { flag } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import {
   forgetKey,
@@ -19,13 +19,11 @@ import {
 import { findProject } from '../connection/project.ts';
 import { askJson } from '../connection/remote.ts';
 import { missingAddress, serviceOptions } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { prompted, standardInput } from '../terminal/input.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 import { endSignIn, signInAtBrowser } from './device-login.ts';
 
-const usage = 'login [flags]';
-const summary = 'sign in with a browser, or store a key, in a profile';
 const defaultProfile = 'default';
 const options = {
   ...serviceOptions,
@@ -34,14 +32,13 @@ const options = {
   'no-keyring': flag('store the key in the profile’s file, not in the system’s keyring'),
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'login [flags]',
+  summary: 'sign in with a browser, or store a key, in a profile',
   options,
   about:
     'Opens the dashboard, where you allow this command line to act as you, for 12 hours unless you choose otherwise.\nA key that is piped in is checked and stored instead. Keys go to the system’s keyring if there is one, otherwise to\n~/.config/strongroom with mode 0600. A key in the environment takes precedence.',
-  run: async args => {
-    const given = readOptions(options, args, process.env);
+  run: async given => {
     const file = profilesFile(process.env);
     const { profiles } = readProfiles(file);
     const name = given.profile ?? defaultProfile;
@@ -63,7 +60,7 @@ export const command: Command = {
     if (given.json) printJson({ profile: name, url, ...found });
     else note(`signed in to ${url} (${described(found)}) as profile ${printable(name)}`);
   },
-};
+});
 
 /** Ends the sign-in of a profile and removes its key from the keyring. Returns false if the sign-in is still valid. */
 export async function endProfile(profile: Profile, name: string): Promise<boolean> {

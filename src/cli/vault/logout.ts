@@ -1,26 +1,23 @@
 /** `strongroom logout`: ends a sign-in at the service, and deletes its profile. A stored key stays valid. */
-import { flag, readOptions, text } from '../../service/settings/options.ts';
+import { flag, text } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { profilesFile, readProfiles, storeProfiles } from '../connection/profiles.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 import { endProfile } from './login.ts';
 
-const usage = 'logout [flags]';
-const summary = 'sign out, and delete the profile';
 const options = {
   profile: text('NAME', 'the profile (default: the one in use)'),
   json: flag('print JSON'),
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'logout [flags]',
+  summary: 'sign out, and delete the profile',
   options,
   about:
     'Revokes the key of a browser sign-in, and deletes the profile with its key. A key that you stored yourself stays\nvalid: revoke it in the dashboard to end it everywhere.',
-  run: async args => {
-    const { profile, json } = readOptions(options, args, process.env);
+  run: async ({ profile, json }) => {
     const file = profilesFile(process.env);
     const { current, profiles } = readProfiles(file);
     const name = profile ?? current;
@@ -38,4 +35,4 @@ export const command: Command = {
           : `deleted the profile ${printable(name)}; revoke its key in the dashboard if it is no longer needed`,
       );
   },
-};
+});

@@ -1,21 +1,17 @@
 /** `strongroom open`: opens the dashboard of the service. */
-import { readOptions, socketIn } from '../../service/settings/options.ts';
+import { socketIn } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { placeFor, serviceOptions } from '../connection/settings.ts';
 import { browse } from '../terminal/browser.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { printJson } from '../terminal/terminal.ts';
 
-const usage = 'open [flags]';
-const summary = 'open the dashboard';
-
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'open [flags]',
+  summary: 'open the dashboard',
   options: serviceOptions,
   about: 'Opens the dashboard in a browser, and prints its address.',
-  run: async args => {
-    const values = readOptions(serviceOptions, args, process.env);
+  run: async values => {
     const { url } = placeFor(values, process.env);
     if (socketIn(url) !== null)
       throw new UsageError('--url must be a web address: a browser can’t open a Unix socket');
@@ -24,4 +20,4 @@ export const command: Command = {
     if (values.json) printJson({ url: address, opened });
     else process.stdout.write(`${address}\n`);
   },
-};
+});

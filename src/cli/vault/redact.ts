@@ -1,24 +1,21 @@
 /** `strongroom redact`: copies standard input, and replaces the values of a vault. */
 import { pipeline } from 'node:stream/promises';
-import { readOptions } from '../../service/settings/options.ts';
 import { ourSecrets } from '../connection/own-credentials.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf, wholeVault } from '../connection/vaults.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { maskFor } from '../terminal/mask.ts';
 
-const usage = 'redact [flags]';
-const summary = 'replace the values of a vault in standard input';
 const { json: _, ...options } = serviceOptions;
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'redact [flags]',
+  summary: 'replace the values of a vault in standard input',
   options,
   about:
     'Copies standard input to standard output. Every value of the vault is replaced by [secret NAME]; every other byte\nstays as it is.',
-  run: async args => {
-    const settings = settingsFor(readOptions(options, args, process.env), process.env);
+  run: async values => {
+    const settings = settingsFor(values, process.env);
     const { secrets } = await wholeVault(vaultOf(settings));
     const masks = maskFor([...secrets, ...ourSecrets(settings, process.env)]);
     await pipeline(process.stdin, masks, process.stdout, { end: false }).catch(error => {
@@ -26,4 +23,4 @@ export const command: Command = {
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
     });
   },
-};
+});

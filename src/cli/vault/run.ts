@@ -7,11 +7,9 @@ import { endAs } from './child.ts';
 import { runOptions } from './run-options.ts';
 import { sourceOf, supervise } from './supervision.ts';
 
-const usage = 'run [flags] -- COMMAND [ARGUMENT...]';
-const summary = 'run a program with the secrets of a vault in its environment';
 export const command: Command = {
-  usage,
-  summary,
+  usage: 'run [flags] -- COMMAND [ARGUMENT...]',
+  summary: 'run a program with the secrets of a vault in its environment',
   options: runOptions,
   about:
     'Runs COMMAND with the secrets of a vault as environment variables. Exit code, signals and terminal are passed through.\nValues are replaced in output that does not go to a terminal.',

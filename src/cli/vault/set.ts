@@ -1,14 +1,12 @@
 /** `strongroom set`: creates a secret or gives it a new value. */
-import { flag, readCommand, text, whole } from '../../service/settings/options.ts';
+import { flag, text, whole } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { adminFor } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { generated, valueFrom } from '../terminal/input.ts';
-import { note, printable, printJson } from '../terminal/terminal.ts';
+import { done, printable } from '../terminal/terminal.ts';
 
-const usage = 'set NAME [-|@FILE] [flags]';
-const summary = 'create a secret or give it a new value';
 const options = {
   ...serviceOptions,
   generate: flag('generate a random value of letters and digits; it is not printed'),
@@ -16,16 +14,17 @@ const options = {
   'content-type': text('TYPE', 'the content type of the value, for example application/json'),
 };
 
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'set NAME [-|@FILE] [flags]',
+  summary: 'create a secret or give it a new value',
   options,
   completes: 'secrets',
   about:
     'Creates a secret, or stores a new version of it. The value comes from standard input (without its last newline), from\na file (unchanged), from a hidden prompt at a terminal, or is generated.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 2);
-    const [name, given] = split(positionals);
+  missing: 'the name of a secret is required',
+  most: 2,
+  run: async (values, first, [second]) => {
+    const [name, given] = split(first, second);
     if (values.generate && given !== undefined)
       throw new UsageError('--generate can’t be combined with a value');
     const admin = adminFor(settingsFor(values, process.env));
@@ -38,15 +37,12 @@ export const command: Command = {
     const stored = await (existing === null
       ? admin.createSecret({ body: { vault_id: vault.id, name, value, ...type } })
       : admin.updateSecret({ id: existing.id, body: { value, ...type } }));
-    if (values.json) printJson(stored);
-    else note(`${printable(name)} is now version ${stored.version}`);
+    done(values.json, stored, `${printable(name)} is now version ${stored.version}`);
   },
-};
+});
 
 /** `NAME VALUE`, or `NAME=VALUE` as in a shell. */
-function split(positionals: readonly string[]): [name: string, given: string | undefined] {
-  const [name, given] = positionals;
-  if (name === undefined) throw new UsageError('the name of a secret is required');
+function split(name: string, given: string | undefined): [name: string, given: string | undefined] {
   const at = name.indexOf('=');
   return given === undefined && at > 0 ? [name.slice(0, at), name.slice(at + 1)] : [name, given];
 }

@@ -4,14 +4,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchanged } from '../../client/exchange.ts';
 import type { UseAnswer, Verdict } from '../../contract/uses.ts';
-import { flag, readCommand } from '../../service/settings/options.ts';
+import { flag } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
 import { ask, jsonOf, refusalOf } from '../connection/remote.ts';
 import { isId } from '../connection/secret.ts';
 import { type Settings, serviceOptions, settingsFor } from '../connection/settings.ts';
 import { logIn } from '../connection/workload.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 
 const options = {
@@ -25,16 +25,15 @@ const options = {
 const patience = 45_000;
 const pause = 3_000;
 
-export const command: Command = {
+export const command = commandOf({
   usage: 'use SECRET URL [flags]',
   summary: 'call an API with a secret you never see',
   options,
   completes: 'secrets',
   about:
     'The service makes a call with a secret, if a use rule allows it. Prints the body of the answer to standard output, and\nits status and headers to standard error. The exit code is 1 if there was no answer, or its status is 400 or higher.',
-  run: async args => {
-    const { values, positionals } = readCommand(options, args, process.env, 2);
-    const [secret, url] = positionals;
+  most: 2,
+  run: async (values, secret, [url]) => {
     const call = { secret, ...(await callIn(url, values)) };
     const settings = settingsFor(values, process.env);
     const send = senderTo(settings, await accessKeyIn(settings));
@@ -47,7 +46,7 @@ export const command: Command = {
     else print(answer);
     if (answer.outcome !== 'answered' || answer.status! >= 400) process.exitCode = 1;
   },
-};
+});
 
 async function accessKeyIn({ url, accessKey, workload, vault }: Settings): Promise<string> {
   if (accessKey !== null) return accessKey;

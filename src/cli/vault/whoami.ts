@@ -1,23 +1,18 @@
 /** `strongroom whoami`: prints the service and the key in use, its owner, and what it gives access to. */
-import { readOptions } from '../../service/settings/options.ts';
 import { kindOf } from '../connection/profiles.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf } from '../connection/vaults.ts';
 import { logIn } from '../connection/workload.ts';
-import type { Command } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { printJson, table } from '../terminal/terminal.ts';
 import { look } from './login.ts';
 
-const usage = 'whoami [flags]';
-const summary = 'print and check the service and the key in use';
-
-export const command: Command = {
-  usage,
-  summary,
+export const command = commandOf({
+  usage: 'whoami [flags]',
+  summary: 'print and check the service and the key in use',
   options: serviceOptions,
   about: 'Prints the service and the key in use, its owner and its expiry. Fails if the key is not accepted.',
-  run: async args => {
-    const values = readOptions(serviceOptions, args, process.env);
+  run: async values => {
     const settings = settingsFor(values, process.env);
     // Fails with a message about the missing key if there is none.
     vaultOf(settings);
@@ -31,4 +26,4 @@ export const command: Command = {
     if (values.json) printJson(found);
     else process.stdout.write(table(lines));
   },
-};
+});
