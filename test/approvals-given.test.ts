@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
 import { type ApprovalReference, Failure } from '../src/contract/errors.ts';
+import { type Approvals, approvalsWith } from '../src/domain/uses/approval-decisions.ts';
 import { presentApproval, type SealedRequest } from '../src/domain/uses/approval-records.ts';
 import {
   type ApprovedCall,
@@ -10,7 +11,6 @@ import {
   approvalRequestsWith,
   fingerprintOf,
 } from '../src/domain/uses/approval-requests.ts';
-import { type Approvals, approvalsWith } from '../src/domain/uses/approvals.ts';
 import { approversWith } from '../src/domain/uses/approvers.ts';
 import type { ApprovalRow } from '../src/store/records/approvals.ts';
 import { type Asking, asking, takes } from './asking.ts';

@@ -3,8 +3,8 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backupToFile, bytesIn, type Taken } from '../src/backup/backup.ts';
+import type { OpenKeyring, Restored } from '../src/backup/load-and-verify.ts';
 import { restoreTo } from '../src/backup/restore.ts';
-import type { OpenKeyring, Restored } from '../src/backup/restoring.ts';
 import { type AgeIdentity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
 import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
 import { locationOf, rootKeySource } from '../src/service/opening/open-data.ts';

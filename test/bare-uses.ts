@@ -5,7 +5,7 @@
 import type { Reader } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { concurrencyOf } from '../src/domain/uses/concurrency.ts';
 import type { SecretUseParts, UseRequest } from '../src/domain/uses/secret-uses.ts';
 import { type BrokeredCall, type BrokeredResult, nothing } from '../src/egress/brokered-answer.ts';

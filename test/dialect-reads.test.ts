@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { depthIn, readOf, tokenFactsOf } from '../src/http/dialect/reads.ts';
+import { depthIn, readOf, tokenFactsOf } from '../src/http/dialect/access-key-reads.ts';
 import { targetOf } from '../src/http/dialect/target.ts';
 
 const id = '0199a3c4-7f00-7abc-8def-0123456789ab';

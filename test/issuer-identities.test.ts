@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import type { Person } from '../src/domain/people/people.ts';
 import type { SignInParts } from '../src/domain/sign-in/sign-in.ts';
 import { identitiesWith, type SignOnIdentity } from '../src/domain/sign-in/sign-on-identities.ts';

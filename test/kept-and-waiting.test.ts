@@ -5,9 +5,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ChangeWaits } from '../src/domain/kernel/change-waits.ts';
+import { retryingStale, StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { KeyedLock } from '../src/domain/kernel/keyed-lock.ts';
 import { RowCache } from '../src/domain/kernel/row-cache.ts';
-import { retryingStale, StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import type { ChangeListener } from '../src/store/engine/engine.ts';
 
 /** Changes that are told of by hand. */

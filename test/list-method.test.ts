@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ListMethod } from '../src/http/dialect/list-method.ts';
+import { ListMethod } from '../src/http/dialect/list-verb.ts';
 import type { ConnectionError } from '../src/http/listener/server.ts';
 
 /** A client's connection: what is written to it can be read from it. */

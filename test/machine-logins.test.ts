@@ -11,7 +11,7 @@ import { Failure } from '../src/contract/errors.ts';
 import type { IdentityCreate } from '../src/contract/identities.ts';
 import { type LoginParts, loginsWith } from '../src/domain/identities/logins.ts';
 import type { LoginProof } from '../src/domain/identities/proofs.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import {
   audits,
   type DomainWorld,

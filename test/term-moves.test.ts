@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { rewrappersWith } from '../src/domain/operations/rewrapping.ts';
 import { type Rotation, rotationWith } from '../src/domain/operations/rotation.ts';
 import { parentMark, Unsealable } from '../src/keyring/sealing/envelope.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
 import type { Egress } from '../src/access/egress.ts';
 import { Failure } from '../src/contract/errors.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { rulesForUseWith, type UseRules } from '../src/domain/uses/use-rules.ts';
 import type { UseRuleRow } from '../src/store/records/use-rules.ts';
 import { type Asking, asking, takes } from './asking.ts';

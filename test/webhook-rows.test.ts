@@ -5,7 +5,7 @@ import type { Caller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import { testKind } from '../src/contract/webhooks.ts';
-import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import {
   newDelivery,
   type WebhookDeliveries,

@@ -13,7 +13,7 @@ import type { AgeIdentity, Recipient } from '../keyring/age/keys.ts';
 import { type Location, openLoading, openSnapshot } from '../store/store.ts';
 import { BackupError, explained } from './backup-error.ts';
 import { contentsOf, type Manifest, manifestOf } from './contents.ts';
-import { noWatcher, type OpenKeyring, restoreInto, Unproven, type Watcher } from './restoring.ts';
+import { noWatcher, type OpenKeyring, restoreInto, Unproven, type Watcher } from './load-and-verify.ts';
 
 export interface BackupParts {
   readonly location: Location;

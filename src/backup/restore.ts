@@ -10,7 +10,7 @@ import { AgeError } from '../keyring/age/header.ts';
 import { type Loading, type Location, openLoading } from '../store/store.ts';
 import { inScratch } from './backup.ts';
 import { BackupError, explained } from './backup-error.ts';
-import { type Restored, type RestoreParts, restoreInto } from './restoring.ts';
+import { type Restored, type RestoreParts, restoreInto } from './load-and-verify.ts';
 
 /** Inspects the loaded data before it becomes visible. If it throws, nothing is restored. */
 type Look<T> = (restored: Restored, loading: Loading) => Promise<T>;

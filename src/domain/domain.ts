@@ -39,7 +39,7 @@ import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
-import { approvalsWith } from './uses/approvals.ts';
+import { approvalsWith } from './uses/approval-decisions.ts';
 import { rulesForUseWith } from './uses/use-rules.ts';
 import { approvalWatchWith } from './uses/waiting-approvals.ts';
 import { webhookDeliveriesWith } from './webhooks/deliveries.ts';

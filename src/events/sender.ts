@@ -6,7 +6,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as encryptedRequest } from 'node:https';
 import { type Egress, hostOf } from '../access/egress.ts';
 import { AddressRefused, type Agents, guardedAgents, type Resolve } from '../egress/connections.ts';
-import { signatureOf } from './signature.ts';
+import { signatureOf } from './webhook-signature.ts';
 
 /** A message and its receiver. */
 export interface Delivery {

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import { mountMcp } from '../mcp/endpoint.ts';
 import { clientErrorAnswers, lateAnswers } from './client-errors.ts';
-import { ListMethod } from './dialect/list-method.ts';
+import { ListMethod } from './dialect/list-verb.ts';
 import { dialectHandler } from './dialect/reading-plane.ts';
 import { failureHeaders, failureOf } from './listener/errors.ts';
 import { bearerToken, originOf } from './listener/request.ts';

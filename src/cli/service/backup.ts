@@ -14,7 +14,7 @@ import {
 } from '../../backup/backup.ts';
 import { BackupError, explained } from '../../backup/backup-error.ts';
 import type { Manifest } from '../../backup/contents.ts';
-import type { OpenKeyring, Restored, Watcher } from '../../backup/restoring.ts';
+import type { OpenKeyring, Restored, Watcher } from '../../backup/load-and-verify.ts';
 import { createDurably } from '../../base/durable-file.ts';
 import { newKeyPair } from '../../keyring/age/keys.ts';
 import { RootKeyError } from '../../keyring/root-key/root-key.ts';

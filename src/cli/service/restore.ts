@@ -4,9 +4,9 @@
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { BackupError, explained } from '../../backup/backup-error.ts';
+import type { Proof, Restored } from '../../backup/load-and-verify.ts';
 import { type LostChanges, lostChanges, lostEntries, type Withdrawal } from '../../backup/lost-changes.ts';
 import { restoreTo } from '../../backup/restore.ts';
-import type { Proof, Restored } from '../../backup/restoring.ts';
 import { isMarked } from '../../logs/chain.ts';
 import { disagreement, numberOf, readCheckpointFile } from '../../logs/checkpoint-file.ts';
 import { type Strongroom, withStrongroom } from '../../service/opening/open.ts';

@@ -18,9 +18,9 @@ import { credentialKinds, type Restrictions } from '../credentials/credential.ts
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
 import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
+import { retryingStale, StaleChange } from '../kernel/conflict-retries.ts';
 import { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
 import { type Granted, grantedIn } from './identity-records.ts';
 import type { Issuers } from './issuers.ts';
 import { type LoginProof, ProofRefused, type Proven, proofsWith } from './proofs.ts';

@@ -17,8 +17,8 @@ import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
 import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
+import { StaleChange } from './conflict-retries.ts';
 import { refusalToLeave } from './lasting.ts';
-import { StaleChange } from './stale-changes.ts';
 import type {
   Allowed,
   Claimed,

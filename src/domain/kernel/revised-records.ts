@@ -10,9 +10,9 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { Page, PageOf } from '../../store/engine/page.ts';
 import type { Audited } from '../../store/integrity/audited.ts';
 import { listOf, type Noun } from './collection.ts';
+import { retryingStale } from './conflict-retries.ts';
 import type { Permit } from './guard.ts';
 import type { Parts } from './parts.ts';
-import { retryingStale } from './stale-changes.ts';
 import type { Stamper } from './stamps.ts';
 import type { Allowed, GuardedChange, MaybeAllowed, SubjectChange } from './subjects.ts';
 

@@ -12,8 +12,8 @@ import { type ConsentBody, defaultGrantLife, type OAuthGrant } from '../../contr
 import { iso } from '../../contract/text.ts';
 import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import { shownBy } from '../credentials/shown-by.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Records } from '../resources/records.ts';
 import type { SignedInAs } from '../sessions/dashboard-sessions.ts';
 import type { Proofs } from '../sign-in/proofs.ts';

@@ -15,9 +15,9 @@ import { RootKeyError } from '../../keyring/root-key/root-key.ts';
 import { parentMark, Unsealable } from '../../keyring/sealing/envelope.ts';
 import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { type TermHolder, termHolders } from '../../store/records/keyring.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import { type Rewrappers, rewrappersWith } from './rewrapping.ts';
 
 type Operator = (organizationId: string) => Caller;

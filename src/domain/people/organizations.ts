@@ -8,9 +8,9 @@ import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { OrganizationRow } from '../../store/records/organizations.ts';
 import type { Store } from '../../store/store.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Guard, Permit } from '../kernel/guard.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
 interface OrganizationParts {

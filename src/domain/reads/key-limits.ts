@@ -3,9 +3,9 @@ import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 import { faultOf } from '../credentials/credential.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 
 export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
   const lock = new KeyedLock();

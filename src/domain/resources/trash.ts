@@ -4,10 +4,10 @@ import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import { type EventKind, eventOf, resourceSubject } from '../kernel/events.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Labelled, lookupWith } from './lookup.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 

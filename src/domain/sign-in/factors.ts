@@ -15,7 +15,7 @@ import type {
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow, PasskeyRow } from '../../store/records/accounts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { accountSubject, type Person } from '../people/people.ts';
 import type { SignedInAs } from '../sessions/dashboard-sessions.ts';

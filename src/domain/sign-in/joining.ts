@@ -12,8 +12,8 @@ import type { AcceptBody, Invitation, PasskeyOptions, SetupBody } from '../../co
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import { emailKey } from '../people/email.ts';
 import { newAccount, newMember } from '../people/invitations.ts';
 import { accountSubject, memberSubject, type Person } from '../people/people.ts';

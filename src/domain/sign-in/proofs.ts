@@ -8,7 +8,7 @@ import { type Origin, provenFor } from '../../access/caller.ts';
 import type { PasskeyOptions, ProofBody } from '../../contract/auth.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import { accountSubject } from '../people/people.ts';
 import type { RelatedWrites, SignedInAs } from '../sessions/dashboard-sessions.ts';
 import type { Factor } from '../sessions/lock-out.ts';

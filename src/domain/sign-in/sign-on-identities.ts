@@ -13,7 +13,7 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import { signedOnIdsIn } from '../credentials/member-rights.ts';
-import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
+import { retryingStale, StaleChange } from '../kernel/conflict-retries.ts';
 import { groupChange } from '../people/groups.ts';
 import { accountSubject, memberSubject, type Person } from '../people/people.ts';
 import type { RelatedWrites } from '../sessions/dashboard-sessions.ts';

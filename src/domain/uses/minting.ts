@@ -2,7 +2,7 @@
 
 import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import type { Deed, UseParts } from './recorded-uses.ts';
 import type { CallRule } from './rule-records.ts';

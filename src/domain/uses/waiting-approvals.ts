@@ -10,8 +10,8 @@ import { iso } from '../../contract/text.ts';
 import type { WaitingApprovals } from '../../contract/waiting-approvals.ts';
 import { ChangeWaits } from '../kernel/change-waits.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Approvals } from './approval-decisions.ts';
 import { approvalsTouch } from './approval-records.ts';
-import type { Approvals } from './approvals.ts';
 
 /** A person with an open dashboard. */
 export interface Watcher {

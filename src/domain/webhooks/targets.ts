@@ -9,10 +9,10 @@ import { type DisabledReason, testKind } from '../../contract/webhooks.ts';
 import type { DueDelivery } from '../../store/records/deliveries.ts';
 import type { StoredEvent } from '../../store/records/outbox.ts';
 import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/records/webhooks.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import { eventOf, webhookSubject } from '../kernel/events.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { eventIn } from '../kernel/row-check.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import { secretPlace, webhookChange } from './webhooks.ts';
 
 /** A webhook, with what is needed to send to it. */

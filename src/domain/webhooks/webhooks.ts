@@ -20,10 +20,10 @@ import type {
 } from '../../contract/webhooks.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
 import type { Collection } from '../kernel/collection.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';

@@ -9,6 +9,7 @@ import { isId } from '../../contract/id.ts';
 import type { SecretPlace } from '../../domain/resources/named-secrets.ts';
 import { isRead } from '../listener/request.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
+import { allSecrets, depthIn, ownMount } from './access-key-reads.ts';
 import type { DialectAnswer, DialectCall } from './calls.ts';
 import {
   authForm,
@@ -25,7 +26,6 @@ import {
   versionMetadata,
   walkableMapOf,
 } from './forms.ts';
-import { allSecrets, depthIn, ownMount } from './reads.ts';
 import { type StoreCall, type Target, type TokenCall, versionIn } from './target.ts';
 import { writesWith } from './writes.ts';
 

@@ -20,9 +20,9 @@ import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith } from '../vault/answers.ts';
 import { isRepeated, type LastRequest } from '../vault/read.ts';
+import { readOf } from './access-key-reads.ts';
 import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
 import { healthWith } from './health.ts';
-import { readOf } from './reads.ts';
 import {
   isDialect,
   isForReadingPlane,

@@ -7,9 +7,9 @@ import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { shownLine } from '../../contract/text.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
+import { tokenFactsOf } from './access-key-reads.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
 import { authForm } from './forms.ts';
-import { tokenFactsOf } from './reads.ts';
 import { routeOf, type TokenCall } from './target.ts';
 
 const defaultLifetime = 60 * 60;

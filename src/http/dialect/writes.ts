@@ -11,9 +11,9 @@ import { secretCreate } from '../../contract/resources.ts';
 import { tags } from '../../contract/text.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { EarlierContent, SecretContent, SecretPlace } from '../../domain/resources/named-secrets.ts';
+import { allSecrets } from './access-key-reads.ts';
 import { type DialectAnswer, type DialectCall, exactJson, isMap } from './calls.ts';
 import { isJsonType, notFound, Unsupported, versionMetadata, walkableMapOf } from './forms.ts';
-import { allSecrets } from './reads.ts';
 import type { StoreCall, StoreVerb } from './target.ts';
 
 const map = z.record(z.string(), z.unknown(), { error: 'must be an object' });
