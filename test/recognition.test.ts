@@ -1,4 +1,4 @@
-/** From a token to its credential, over records in memory. That what is recognised is judged is tested over HTTP, in credentials and narrowing. */
+/** From a token to its credential, over records in memory. That what is recognized is judged is tested over HTTP, in credentials and narrowing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { restrictionKeyOf } from '../src/access/restricted-token.ts';
@@ -64,7 +64,7 @@ function started() {
 }
 
 describe('a token', () => {
-  it('is recognised where it is the very one of its record, and read once', async () => {
+  it('is recognized where it is the very one of its record, and read once', async () => {
     const { recognise, add, state, isCurrent, provenBefore } = started();
     const token = add();
     const found = (await recognise(token))!;
@@ -73,7 +73,7 @@ describe('a token', () => {
     assert.deepEqual([state.reads, isCurrent(found), provenBefore(token, found.reader!)], [1, true, found]);
   });
 
-  it('is not recognised where it is another one, names nothing, or is none', async () => {
+  it('is not recognized where it is another one, names nothing, or is none', async () => {
     const { recognise, add } = started();
     add();
     for (const token of [mintToken('vault', idOf(1)), mintToken('vault', idOf(2)), '', 'sr_vault_x'])
@@ -120,7 +120,7 @@ describe('a token', () => {
 });
 
 describe('a restricted token', () => {
-  it('is recognised with its restrictions, and opened once', async () => {
+  it('is recognized with its restrictions, and opened once', async () => {
     const { recognise, add, state, isCurrent, provenBefore } = started();
     const token = add();
     const narrowed = restrictedFrom(token, [namesOnly]);
@@ -135,7 +135,7 @@ describe('a restricted token', () => {
     assert.equal(isCurrent(found), false);
   });
 
-  it('is not recognised where its chain is another’s, its record has none, or it says what is unknown', async () => {
+  it('is not recognized where its chain is another’s, its record has none, or it says what is unknown', async () => {
     const { recognise, add } = started();
     const token = add();
     const unkeyed = add('vault', 2, null);
@@ -150,7 +150,7 @@ describe('a restricted token', () => {
       assert.equal(await recognise(wrong), undefined, wrong);
   });
 
-  it('is remembered beside 1,999 others, and what is not recognised takes no place', async () => {
+  it('is remembered beside 1,999 others, and what is not recognized takes no place', async () => {
     const { recognise, add, provenBefore } = started();
     const token = add();
     const narrowed = (at: number) => restrictedFrom(token, [`{"names":["N${at}"]}`]);

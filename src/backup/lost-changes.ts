@@ -1,7 +1,7 @@
 /**
- * The changes after a backup that restoring it loses, according to a newer copy of the audit log: above all access that
- * was withdrawn since, because it becomes valid again. The copy is accepted only if it is intact and continues the
- * backup's log. Unknown actions are reported rather than ignored.
+ * The changes made since a backup, which restoring it would lose, according to a newer copy of the audit log: above all
+ * access that was revoked since, because it becomes valid again. The copy is accepted only if it is intact and
+ * continues the backup's log. Unknown actions are reported rather than ignored.
  */
 import type { KeyObject } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';

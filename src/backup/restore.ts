@@ -1,7 +1,7 @@
 /**
- * Restores a backup into an empty database of either engine. It does not become visible until it is completely loaded
- * and verified: a SQLite file is filled under another name and then renamed, a PostgreSQL database is filled in one
- * transaction.
+ * Restores a backup into an empty database of either engine. The database does not become visible until it is
+ * completely loaded and verified: a SQLite file is filled under another name and then renamed, a PostgreSQL database is
+ * filled in one transaction.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `strongroom identities …`: manages the machines that may log in, their refused logins and their secret ids. */
+/** `strongroom identities …`: manages the machines that may log in, their failed logins and their secret ids. */
 import type { Identity } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { text, whole } from '../../service/settings/options.ts';
@@ -64,7 +64,7 @@ export const refusalsCommand = commandOf({
   usage: 'identities refusals NAME [flags]',
   summary: 'print why logins as an identity were refused',
   options,
-  about: 'Prints the newest refused logins of an identity: time, address, and the condition that failed.',
+  about: 'Prints the newest failed logins of an identity: time, address, and the condition that failed.',
   missing: 'the name of an identity is required',
   run: async (values, named) => {
     const admin = adminIn(values);

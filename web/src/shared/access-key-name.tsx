@@ -8,7 +8,7 @@ import { useMay } from '../session/session.tsx';
 export function AccessKeyName({ id }: { id: string | null }) {
   const may = useMay();
   const key = useRecord<AccessKey>('access-keys', id ?? undefined, may('access-keys:read'));
-  if (id === null) return <span className="text-muted">none recognised</span>;
+  if (id === null) return <span className="text-muted">none recognized</span>;
   return (
     <Link
       href={`/logs/requests${query({ access_key_id: id })}`}
