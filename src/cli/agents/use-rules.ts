@@ -67,7 +67,7 @@ export const checkCommand = commandOf({
   completes: 'secrets',
   about:
     'Checks whether the use rules of a secret allow a call, and prints why not. Nothing is sent. The exit code is 1 if the call is not allowed.',
-  most: 2,
+  upTo: 2,
   run: async (values, name, [url]) => {
     const call = await callIn(url, values);
     const { admin, vault } = await inVault(values);

@@ -81,7 +81,7 @@ function grantCommandOf(of: Collection, who: string): Command {
     options,
     completes: of,
     about: `Gives a ${kinds[of]} a role in one vault, which replaces their role there: ${grantedRoleNames.join(', ')}. none removes it.`,
-    most: 3,
+    upTo: 3,
     run: async (values, named, [vaultNamed, roleNamed]) => {
       if (vaultNamed === undefined || roleNamed === undefined)
         throw new UsageError(`a ${kinds[of]}, a vault and a role are required`);
@@ -160,7 +160,7 @@ function membershipCommandOf(action: 'add' | 'remove', summary: string, about: s
     completes: 'groups',
     about,
     missing: 'the name of a group is required',
-    most: 2,
+    upTo: 2,
     run: async (values, named, [email]) => {
       if (email === undefined) throw new UsageError('the name of a member is required');
       const admin = adminIn(values);

@@ -21,17 +21,17 @@ interface Declaration<O extends Options> extends Omit<Command, 'run'> {
   /** What is said if the first argument is missing. Without it, no argument is required. */
   readonly missing?: string;
   /** The most arguments that it takes: by default only the required one. */
-  readonly most?: number;
+  readonly upTo?: number;
   /** `first` is empty where no argument is required and none was given. */
   run(values: ValuesOf<O>, first: string, others: readonly string[]): Promise<void>;
 }
 
 /** A command whose flags and arguments are read before it runs. */
-export function commandOf<O extends Options>({ run, missing, most, ...help }: Declaration<O>): Command {
+export function commandOf<O extends Options>({ run, missing, upTo, ...help }: Declaration<O>): Command {
   return {
     ...help,
     run: async args => {
-      const atMost = most ?? (missing === undefined ? 0 : 1);
+      const atMost = upTo ?? (missing === undefined ? 0 : 1);
       const { values, positionals } = readCommand(help.options, args, process.env, atMost);
       const [first, ...others] = positionals;
       if (first === undefined && missing !== undefined) throw new UsageError(missing);

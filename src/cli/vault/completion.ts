@@ -50,7 +50,7 @@ export const command = commandOf({
   options: {},
   about:
     'Prints a completion script. bash: eval "$(strongroom completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after\ncompinit. fish: strongroom completion fish > ~/.config/fish/completions/strongroom.fish.',
-  most: 1,
+  upTo: 1,
   run: async (_, shell) => {
     if (!Object.hasOwn(scripts, shell)) throw new UsageError('a shell is required: bash, zsh or fish');
     process.stdout.write(scripts[shell]!);

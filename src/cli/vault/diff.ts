@@ -20,7 +20,7 @@ export const command = commandOf({
   about:
     'Prints the names that are only in the first (-), only in the second (+), or have different values (~). Values are never\nprinted. With one argument, the first is the vault of the settings. An argument that is an existing path is a file.',
   missing: 'a vault or a file to compare with is required',
-  most: 2,
+  upTo: 2,
   run: async (values, first, [second]) => {
     const settings = settingsFor(values, process.env);
     const [from, to] = second === undefined ? [null, first] : [first, second];

@@ -20,7 +20,7 @@ export const command = commandOf({
   completes: 'secrets',
   about: 'Deletes secrets. They can be restored for 30 days, unless --purge is given.',
   missing: 'the name of a secret is required',
-  most: mostNames,
+  upTo: mostNames,
   run: async (values, first, others) => {
     if (values.purge && !values.yes)
       throw new UsageError('--purge deletes permanently: add --yes to confirm');

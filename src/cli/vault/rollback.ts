@@ -12,7 +12,7 @@ export const command = commandOf({
   completes: 'secrets',
   about: 'Stores the value of an earlier version as a new version. Nothing is lost.',
   missing: 'the name of a secret is required',
-  most: 2,
+  upTo: 2,
   run: async (values, name, [version = '']) => {
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageError('a version is required: see strongroom history');

@@ -22,7 +22,7 @@ export const command = commandOf({
   about:
     'Creates a secret, or stores a new version of it. The value comes from standard input (without its last newline), from\na file (unchanged), from a hidden prompt at a terminal, or is generated.',
   missing: 'the name of a secret is required',
-  most: 2,
+  upTo: 2,
   run: async (values, first, [second]) => {
     const [name, given] = split(first, second);
     if (values.generate && given !== undefined)
