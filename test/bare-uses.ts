@@ -7,6 +7,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { concurrencyOf } from '../src/domain/uses/concurrency.ts';
+import type { Identified } from '../src/domain/uses/recorded-uses.ts';
 import type { SecretUseParts, UseRequest } from '../src/domain/uses/secret-uses.ts';
 import { type BrokeredCall, type BrokeredResult, nothing } from '../src/egress/brokered-answer.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
@@ -70,9 +71,8 @@ export class BareUses {
     view: '',
   };
   time = Date.parse('2026-11-18T12:00:00Z');
-  /** How the credential was looked for, or why it is none. */
-  admitted: string[] = [];
-  refusal: Failure | Error | null = null;
+  /** What looking something up fails with. */
+  broken: Error | null = null;
   log: RequestEntry[] = [];
   rows: Row[] = [];
   rules: Record<string, unknown>[] = [];
@@ -115,13 +115,9 @@ export class BareUses {
     };
     const find = (what: string, found: Row | undefined) => {
       this.asked.push(what);
+      if (this.broken !== null) throw this.broken;
       if (found === undefined) throw new Failure('NOT_FOUND');
       return found;
-    };
-    const authenticated = (how: string) => {
-      this.admitted.push(how);
-      if (this.refusal !== null) throw this.refusal;
-      return this.reader;
     };
     const holder = { member: { state: 'active', role: 'owner', grants: '[]', updated_at: 0 }, groups: [] };
     return {
@@ -192,11 +188,6 @@ export class BareUses {
           return `receipt ${this.log.length}`;
         },
       },
-      authenticate: {
-        accessKeyAnywhere: async () => authenticated('anywhere'),
-        accessKey: async (_: unknown, vault: string) => authenticated(`vault ${vault}`),
-        ownerOf: async () => null,
-      },
       visibility: {
         openVault: async () => {
           this.asked.push('vault');
@@ -260,17 +251,21 @@ export class BareUses {
   decide(state: 'approved' | 'refused', scope: 'call' | 'rule' = 'call'): void {
     this.approvals = this.approvals.map(row => ({ ...row, state, scope, decided_by: 'them' }));
   }
-}
 
-export const request = (call: UseRequest['call'], said: Partial<UseRequest> = {}): UseRequest => ({
-  sender: { address: '192.0.2.1', userAgent: 'agent' } as UseRequest['sender'],
-  requestId: null,
-  route: '/use',
-  method: 'POST',
-  tool: null,
-  token: 'token',
-  vaultId,
-  keyId: null,
-  call,
-  ...said,
-});
+  /** A request of the reader, as it is now. */
+  request(call: UseRequest['call'], said: Partial<UseRequest> = {}): Identified<UseRequest> {
+    return {
+      sender: { address: '192.0.2.1', userAgent: 'agent' } as UseRequest['sender'],
+      requestId: null,
+      route: '/use',
+      method: 'POST',
+      tool: null,
+      token: null,
+      vaultId,
+      keyId: null,
+      reader: this.reader,
+      call,
+      ...said,
+    };
+  }
+}

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { fingerprintOf } from '../src/domain/uses/approval-requests.ts';
-import { type KeyCall, type KeyUses, keyUsesWith } from '../src/domain/uses/key-uses.ts';
-import { BareUses, newId, request, rowOf } from './bare-uses.ts';
+import { type IdentifiedKeyUses, type KeyCall, keyUsesWith } from '../src/domain/uses/key-uses.ts';
+import { BareUses, newId, rowOf } from './bare-uses.ts';
 
 const ruleOf = (said: object = {}) => ({
   id: newId(),
@@ -34,7 +34,7 @@ const decrypt = (said: object = {}): KeyCall =>
 
 describe('an operation with a key', () => {
   let world: BareUses;
-  let uses: KeyUses;
+  let uses: IdentifiedKeyUses;
   let sealed: string[];
   let id: string;
   beforeEach(() => {
@@ -63,7 +63,7 @@ describe('an operation with a key', () => {
       attributes: JSON.stringify({ holds, public_pem: 'PUBLIC' }),
     });
   const asking = (asked: KeyCall | Failure) =>
-    uses.use({ ...request(new Failure('NOT_FOUND')), asked } as never);
+    uses.use({ ...world.request(new Failure('NOT_FOUND')), asked } as never);
   async function made(asked: KeyCall): Promise<Record<string, unknown>> {
     const result = await asking(asked);
     assert.ok('answer' in result, 'failure' in result ? String(result.failure) : '');

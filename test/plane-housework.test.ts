@@ -6,7 +6,7 @@ import type { Chores } from '../src/base/chores.ts';
 import type { catalogue } from '../src/metrics/catalogue.ts';
 import type { Meter } from '../src/metrics/meter.ts';
 import { managementGauges, readingGauges, usesGauges } from '../src/service/planes/gauges.ts';
-import { beginBackups, startHousework, startUsesHousework } from '../src/service/planes/housework.ts';
+import { beginBackups, startHousework } from '../src/service/planes/housework.ts';
 import { UsageError } from '../src/service/settings/report.ts';
 
 /** A double of the chores, which notes what is to be done how often. */
@@ -72,12 +72,6 @@ describe('background work', () => {
     startHousework(without.chores, { domain, store: {} } as never, config as never, {} as never, null);
     assert.deepEqual(without.kept.length, kept.length - 1, 'no backups are taken');
     assert.deepEqual(more.slice(2, 4), [true, false], 'it goes on while there is more');
-  });
-
-  it('of the plane of uses notes uses every ten seconds', async () => {
-    const { chores, kept } = notedChores();
-    startUsesHousework(chores, { authenticate: { noteUses: async () => 'noted' } } as never);
-    assert.deepEqual([kept[0]![0], await kept[0]![1]()], [10_000, 'noted']);
   });
 
   it('refuses the start where backups can’t be written', async () => {

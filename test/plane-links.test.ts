@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Reader } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { UseCall } from '../src/contract/uses.ts';
 import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
@@ -92,8 +93,14 @@ describe('the plane of uses', () => {
       refused.push(failure);
       return refusal;
     };
-    uses.begin({ data: () => ({ writer }) as never, refuse, failed: () => {} });
-    return { uses, started, reports, refused, use: () => uses.vaultUses.use({ ...facts, call }) };
+    const reader = { id: 'k' } as Reader;
+    const identify = async ({ token }: RequestFacts) => {
+      if (token === 'none') throw new Failure('UNAUTHORIZED');
+      if (token === 'broken') throw new Error('broken');
+      return reader;
+    };
+    uses.begin({ data: () => ({ writer }) as never, identify, refuse });
+    return { uses, started, reports, refused, reader, use: () => uses.vaultUses.use({ ...facts, call }) };
   }
 
   it('is started by the first use, once, and handed what it opens', async () => {
@@ -101,8 +108,7 @@ describe('the plane of uses', () => {
       [null, 0],
       [{}, 1],
     ] as const) {
-      const { uses, started, use } = world(writer);
-      uses.plane.tellFailed('192.0.2.9');
+      const { uses, started, reader, use } = world(writer);
       await uses.settle();
       assert.equal(started.length, 0);
       const [one, two] = [use(), use()];
@@ -111,7 +117,7 @@ describe('the plane of uses', () => {
       assert.deepEqual([started.length, thread!.sent[0]], [1, ['begin', moved]]);
       assert.deepEqual(
         thread!.sent.slice(1),
-        Array(2).fill(['use', { of: 'secret', facts, asked: { call } }]),
+        Array(2).fill(['use', { of: 'secret', facts: { ...facts, token: null }, reader, asked: { call } }]),
       );
       thread!.asked[1]!.resolve({ ...log, status: 200, answer: { n: 1 }, failure: null });
       thread!.asked[2]!.resolve({
@@ -123,9 +129,17 @@ describe('the plane of uses', () => {
       assert.deepEqual(await one, { ...log, status: 200, answer: { n: 1 } });
       const other = await two!;
       assert.ok('failure' in other && other.failure.code === 'FORBIDDEN' && other.status === 403);
-      uses.plane.tellFailed('192.0.2.9');
-      assert.deepEqual(thread!.sent.at(-1), ['failed', '192.0.2.9']);
     }
+  });
+
+  it('is not asked for those without a valid access key: they are refused and recorded here', async () => {
+    const { uses, started, refused } = world();
+    for (const token of ['none', 'broken'])
+      assert.equal(await uses.vaultUses.use({ ...facts, token, call }), refusal);
+    assert.deepEqual(
+      [refused.map(({ code }) => code), started.length],
+      [['UNAUTHORIZED', 'INTERNAL_ERROR'], 0],
+    );
   });
 
   it('is asked for keys, and for what could not be read, as such', async () => {

@@ -156,14 +156,15 @@ describe('the reading plane’s view of the plane of uses', () => {
     uses.begin({
       data: () => ({ writer: null }) as never,
       refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
-      failed: () => {},
+      identify: async () => ({}) as never,
     });
     const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
     const first = uses.vaultUses.use({ ...facts, call });
+    while (threads.length === 0) await null; // Its access key is identified first.
     threads[0]!.end();
     assert.equal((await first).status, 503);
     void uses.vaultUses.use({ ...facts, call: new Failure('INVALID_REQUEST') });
-    await new Promise(setImmediate);
+    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
     const ordered = threads.map(({ said }) =>
       said.flatMap(({ name, input }) => (name === 'use' ? [Object.keys((input[0] as UseOrder).asked)] : [])),
     );
@@ -177,7 +178,7 @@ describe('the reading plane’s view of the plane of uses', () => {
     uses.begin({
       data: () => ({ config, writer: null, movedClock: null, signed: null }) as never,
       refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
-      failed: () => {},
+      identify: async () => ({}) as never,
     });
     const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
     await eventually('the operator is told that the plane ended', async () => {

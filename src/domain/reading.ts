@@ -30,8 +30,8 @@ import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
 import { type Visibility, visibilityWith } from './reads/visibility.ts';
 import { type Records, recordsWith } from './resources/records.ts';
 import { concurrencyOf } from './uses/concurrency.ts';
-import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
-import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
+import { type IdentifiedKeyUses, type KeyUses, keyUsesWith } from './uses/key-uses.ts';
+import { type IdentifiedSecretUses, type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 
 export interface ReadingParts {
   readonly store: Store;
@@ -81,19 +81,21 @@ export interface Uses {
   readonly keyUses: KeyUses;
 }
 
-/** The same, on a plane of its own. */
-export interface UsesDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attempts' | 'authenticate'> {
+/** The same, on a plane of its own. It identifies nobody: the reading plane did, and its word is taken. */
+export interface UsesDomain extends Pick<ReadingDomain, 'ledger'> {
+  readonly vaultUses: IdentifiedSecretUses;
+  readonly keyUses: IdentifiedKeyUses;
   /** Ends the threads that use keys. */
   readonly closeThreads: () => Promise<void>;
 }
 
 export function usesDomainWith(given: ReadingParts & Using): UsesDomain {
-  const { parts, records, people, visibility, ledger, attempts, authenticate } = foundationWith(given);
-  const using = { ...parts, ledger, authenticate, visibility, records, holders: people };
+  const { parts, records, people, visibility, ledger } = foundationWith(given);
+  const using = { ...parts, ledger, visibility, records, holders: people };
   const slots = concurrencyOf();
   const vaultUses = secretUsesWith({ ...using, slots, broker: given.broker });
   const keyUses = keyUsesWith({ ...using, slots });
-  return { vaultUses, keyUses, ledger, attempts, authenticate, closeThreads: parts.workers.close };
+  return { vaultUses, keyUses, ledger, closeThreads: parts.workers.close };
 }
 
 export function readingDomainWith(given: ReadingParts): ReadingDomain {

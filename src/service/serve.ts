@@ -50,18 +50,15 @@ async function listen(context: ServiceContext): Promise<Running> {
   const { report } = parts;
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
-  const tellFailed = (address: string) => {
-    management.plane.tellFailed(address);
-    uses.plane.tellFailed(address);
-  };
+  const { tellFailed } = management.plane;
   const domain = readingDomainWith({ ...opened, other: { ledger: uses, tellFailed } });
   uses.begin({
     data: context.usesData,
+    identify: ({ token, vaultId, sender }) =>
+      vaultId === null
+        ? domain.authenticate.accessKeyAnywhere(token, sender)
+        : domain.authenticate.accessKey(token, vaultId, sender),
     refuse: domain.vaultReads.refuse,
-    failed: address => {
-      domain.attempts.learn(address);
-      management.plane.tellFailed(address);
-    },
   });
   const routes: string[] = [];
   const tracing = await tracingOf(context);
@@ -72,10 +69,7 @@ async function listen(context: ServiceContext): Promise<Running> {
   const answerUnavailable = unavailableWith(surface);
   const ready = await management.begin({
     ledger: domain.ledger,
-    failed: address => {
-      domain.attempts.learn(address);
-      uses.plane.tellFailed(address);
-    },
+    failed: address => domain.attempts.learn(address),
     refuse: (request, response) => {
       countRefused(request.url!, 503, 0);
       answerUnavailable(request, response);

@@ -13,7 +13,13 @@ import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import type { Concurrency } from './concurrency.ts';
-import { type Deed, recordedUsesWith, type UseParts, type UseResult } from './recorded-uses.ts';
+import {
+  type Deed,
+  type Identified,
+  recordedUsesWith,
+  type UseParts,
+  type UseResult,
+} from './recorded-uses.ts';
 import { type KeyRule, keyRuleOf } from './rule-records.ts';
 import { targetsOfUsesWith } from './use-targets.ts';
 import { tokenPart } from './web-token-shape.ts';
@@ -28,7 +34,12 @@ interface KeyUseRequest extends RequestFacts {
 }
 
 export interface KeyUses {
-  use(request: KeyUseRequest): Promise<UseResult<object>>;
+  readonly use: (request: KeyUseRequest) => Promise<UseResult<object>>;
+}
+
+/** The same for requests whose access key was identified. */
+export interface IdentifiedKeyUses {
+  readonly use: (request: Identified<KeyUseRequest>) => Promise<UseResult<object>>;
 }
 
 const done: Readonly<Record<KeyOperation, string>> = {
@@ -41,7 +52,7 @@ interface KeyUseParts extends UseParts {
   readonly slots: Concurrency;
 }
 
-export function keyUsesWith(parts: KeyUseParts): KeyUses {
+export function keyUsesWith(parts: KeyUseParts): IdentifiedKeyUses {
   const { visibility, workers, now, slots } = parts;
   const using = recordedUsesWith(parts);
   const usable = targetsOfUsesWith(parts, 'key', keyRuleOf);

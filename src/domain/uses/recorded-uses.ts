@@ -1,13 +1,12 @@
 /**
- * The parts that all uses of secrets and keys share: authentication, whether the access key may use at all, its
- * limits, and the two entries in the request log, one before and one after. A refusal has one entry.
+ * The parts that all uses of secrets and keys share: whether the access key may use at all, its limits, and the two
+ * entries in the request log, one before and one after. A refusal has one entry. The access key was identified by the
+ * plane that received the request.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure, statusOf } from '../../contract/errors.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import { type Authenticator, Refused } from '../credentials/authentication.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { attributionWith } from '../reads/attribution.ts';
 import { keyLimitsWith } from '../reads/key-limits.ts';
 import { entryOf, type Findings, identify, newFindings, refusalOf } from '../reads/request-entries.ts';
 import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
@@ -18,12 +17,14 @@ import { derivedId } from './derived-id.ts';
 
 export interface UseParts extends Parts {
   readonly ledger: Ledger;
-  readonly authenticate: Authenticator;
   readonly visibility: Visibility;
   readonly records: Records;
   /** Members, who may have approved calls. */
   readonly holders: Holders;
 }
+
+/** A request together with its access key. */
+export type Identified<Request extends RequestFacts> = Request & { readonly reader: Reader };
 
 /** A use in progress. */
 export interface Deed {
@@ -51,14 +52,10 @@ export type UseResult<T> = UseDone<T> | UseRefused;
 const begun = 102;
 
 export function recordedUsesWith(parts: UseParts) {
-  const { ledger, authenticate, newId } = parts;
+  const { ledger, newId } = parts;
   const limits = keyLimitsWith(parts);
-  const attribute = attributionWith(parts);
 
-  async function admit({ token, vaultId, sender }: RequestFacts, findings: Findings): Promise<Reader> {
-    const reader = await (vaultId === null
-      ? authenticate.accessKeyAnywhere(token, sender)
-      : authenticate.accessKey(token, vaultId, sender));
+  async function admit({ reader, sender }: Identified<RequestFacts>, findings: Findings): Promise<void> {
     identify(findings, reader);
     if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit);
     if (reader.maxUses !== null) {
@@ -70,22 +67,17 @@ export function recordedUsesWith(parts: UseParts) {
         because: 'may_not_use',
       });
     }
-    return reader;
   }
 
-  async function refusal(request: RequestFacts, findings: Findings, error: unknown): Promise<Failure> {
-    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
-    const isStranger = findings.credentialId === null;
-    if (isStranger && failure instanceof Refused) Object.assign(findings, await attribute(request, failure));
-    return failure;
-  }
-
-  async function run<T>(request: RequestFacts, perform: (deed: Deed) => Promise<T>): Promise<UseResult<T>> {
+  async function run<T>(
+    request: Identified<RequestFacts>,
+    perform: (deed: Deed) => Promise<T>,
+  ): Promise<UseResult<T>> {
     const findings = newFindings(request);
     const requestId = findings.requestId ?? newId();
     findings.requestId = requestId;
-    const deedOf = (reader: Reader): Deed => ({
-      reader,
+    const deed: Deed = {
+      reader: request.reader,
       origin: { ...request.sender, requestId },
       set requested(text: string) {
         findings.requested = text;
@@ -94,12 +86,13 @@ export function recordedUsesWith(parts: UseParts) {
         return findings.requested;
       },
       begin: async () => void (await ledger.record(entryOf(request, findings, begun))),
-    });
+    };
     let done: { answer: T } | { failure: Failure };
     try {
-      done = { answer: await perform(deedOf(await admit(request, findings))) };
+      await admit(request, findings);
+      done = { answer: await perform(deed) };
     } catch (error) {
-      done = { failure: await refusal(request, findings, error) };
+      done = { failure: error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error }) };
     }
     const status = 'failure' in done ? statusOf[done.failure.code] : 200;
     const entry =

@@ -18,7 +18,13 @@ import type { Concurrency } from './concurrency.ts';
 import { notAllowed, type ParsedCall, parsedCall, patternFor } from './judging.ts';
 import { mintingWith } from './minting.ts';
 import { placed, placeInWords, secretOf, shownPlaced } from './placing.ts';
-import { type Deed, recordedUsesWith, type UseParts, type UseResult } from './recorded-uses.ts';
+import {
+  type Deed,
+  type Identified,
+  recordedUsesWith,
+  type UseParts,
+  type UseResult,
+} from './recorded-uses.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
 import { refusedUse, type Suspect, suspensionsWith } from './suspensions.ts';
 import { targetsOfUsesWith } from './use-targets.ts';
@@ -30,7 +36,12 @@ export interface UseRequest extends RequestFacts {
 }
 
 export interface SecretUses {
-  use(request: UseRequest): Promise<UseResult<UseAnswer | Verdict>>;
+  readonly use: (request: UseRequest) => Promise<UseResult<UseAnswer | Verdict>>;
+}
+
+/** The same for requests whose access key was identified. */
+export interface IdentifiedSecretUses {
+  readonly use: (request: Identified<UseRequest>) => Promise<UseResult<UseAnswer | Verdict>>;
 }
 
 export interface SecretUseParts extends UseParts {
@@ -48,7 +59,7 @@ interface Chosen extends Suspect {
 
 const tool = 'secrets.use';
 
-export function secretUsesWith(parts: SecretUseParts): SecretUses {
+export function secretUsesWith(parts: SecretUseParts): IdentifiedSecretUses {
   const { visibility, broker, slots } = parts;
   const using = recordedUsesWith(parts);
   const usable = targetsOfUsesWith(parts, 'secret', callRuleOf);

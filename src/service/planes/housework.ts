@@ -1,7 +1,6 @@
 /** Background work of the planes, in small steps. */
 import type { BackupSchedule } from '../../backup/schedule.ts';
 import type { Chores } from '../../base/chores.ts';
-import type { UsesDomain } from '../../domain/reading.ts';
 import type { Checkpointer } from '../../logs/checkpoints.ts';
 import type { Strongroom } from '../opening/open.ts';
 import { archiveFolder } from '../opening/open-data.ts';
@@ -52,12 +51,4 @@ export async function beginBackups(backups: Pick<BackupSchedule, 'begin'> | null
   await backups?.begin().catch(error => {
     throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
   });
-}
-
-/** The background work of the plane of uses. */
-export function startUsesHousework(
-  chores: Chores,
-  { authenticate }: Pick<UsesDomain, 'authenticate'>,
-): Chores {
-  return chores.every(noteUsesEvery, () => authenticate.noteUses());
 }

@@ -3,6 +3,7 @@
  * receives a change before any request that could depend on it. Only this order guarantees that.
  */
 import type { MessagePort } from 'node:worker_threads';
+import type { Reader } from '../../access/caller.ts';
 import type { SignedTime } from '../../base/clock.ts';
 import type { UseCall } from '../../contract/uses.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
@@ -143,6 +144,8 @@ export type UseMessage =
 export interface UseOrder {
   readonly of: 'secret' | 'key';
   readonly facts: RequestFacts;
+  /** The access key of the request, as the reading plane identified it. Its token is not sent. */
+  readonly reader: Reader;
   readonly asked: UseMessage;
 }
 

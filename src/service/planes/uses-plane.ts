@@ -13,7 +13,6 @@ import { systemResolve } from '../../egress/connections.ts';
 import { failureOf } from '../../http/listener/errors.ts';
 import { receivedFailure, sentFailure } from '../../threads/failures.ts';
 import { usesGauges } from './gauges.ts';
-import { startUsesHousework } from './housework.ts';
 import type { PlaneData, ReadingServices, UseOrder, UseOutcome } from './messages.ts';
 import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
@@ -42,22 +41,19 @@ function notBegun(): never {
   throw new Failure('UNAVAILABLE', { retryAfter: 1 });
 }
 
-async function begin(
-  data: PlaneData,
-  { sibling, tellFailed, onError }: ToReading<ReadingServices>,
-): Promise<Made> {
+async function begin(data: PlaneData, { sibling, onError }: ToReading<ReadingServices>): Promise<Made> {
   const opened = await openInPlane(data, sibling);
   const egress = egressInto(data.config['allow-private-webhooks']);
   const broker = brokerWith({ egress, resolve: systemResolve() });
-  const domain = usesDomainWith({ ...opened, broker, other: { tellFailed } });
-  const chores = startUsesHousework(new Chores(onError), domain);
+  const domain = usesDomainWith({ ...opened, broker });
+  const chores = new Chores(onError);
   const gauges =
     data.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
   const underWay = new Set<Promise<unknown>>();
   return {
     begun: null,
     domain,
-    failed: address => domain.attempts.learn(address),
+    failed: () => {}, // No caller is authenticated here.
     use: order => {
       const made = carryOut(domain, order).finally(() => underWay.delete(made));
       underWay.add(made);
@@ -69,7 +65,6 @@ async function begin(
       await broker.close();
       const over = new Promise(resolve => setTimeout(resolve, longestStop).unref());
       await Promise.race([Promise.allSettled(underWay), over]);
-      await domain.authenticate.noteUses().catch(() => {});
       await domain.ledger.drain();
       await domain.ledger.writeHourCounts().catch(() => {});
       await domain.closeThreads();
@@ -90,10 +85,13 @@ async function carryOut(domain: UsesDomain, order: UseOrder): Promise<UseOutcome
 
 async function resultOf(
   { vaultUses, keyUses }: UsesDomain,
-  { of, facts, asked }: UseOrder,
+  { of, facts, reader, asked }: UseOrder,
 ): Promise<UseResult<object>> {
-  if ('call' in asked) return vaultUses.use({ ...facts, call: asked.call });
-  if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
+  const request = { ...facts, reader };
+  if ('call' in asked) return vaultUses.use({ ...request, call: asked.call });
+  if ('key' in asked) return keyUses.use({ ...request, asked: asked.key });
   const unread = receivedFailure(asked.unread);
-  return of === 'key' ? keyUses.use({ ...facts, asked: unread }) : vaultUses.use({ ...facts, call: unread });
+  return of === 'key'
+    ? keyUses.use({ ...request, asked: unread })
+    : vaultUses.use({ ...request, call: unread });
 }

@@ -2,10 +2,12 @@
  * The reading plane's view of the plane of uses. Its thread starts with the first use. If it dies, its open calls are
  * refused, and the next use starts another thread.
  */
+import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Uses as UsesOfVault } from '../../domain/reading.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import type { UseResult } from '../../domain/uses/recorded-uses.ts';
+import { failureOf } from '../../http/listener/errors.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
 import { receivedFailure, sentFailure, ThreadEnded } from '../../threads/failures.ts';
 import { type StartThread, type Thread, threadFile } from '../../threads/thread.ts';
@@ -25,8 +27,8 @@ interface UsesParts {
   readonly data: () => PlaneData;
   /** Records that a request was not served. */
   readonly refuse: (facts: RequestFacts, failure: Failure) => Promise<UseResult<never>>;
-  /** Called when a caller failed to authenticate on the plane of uses. */
-  readonly failed: (address: string) => void;
+  /** The access key of a request, as it is now. Throws if it has none that is valid. */
+  readonly identify: (facts: RequestFacts) => Promise<Reader>;
 }
 
 /** In milliseconds: a stopping service does not wait longer. */
@@ -51,7 +53,6 @@ export class Uses implements UsesOfVault, OtherLedger {
 
   begin(parts: UsesParts): void {
     this.#parts = parts;
-    this.plane.onFailed(parts.failed);
   }
 
   readonly vaultUses: UsesOfVault['vaultUses'] = {
@@ -74,14 +75,29 @@ export class Uses implements UsesOfVault, OtherLedger {
   }
 
   async #order(of: UseOrder['of'], facts: RequestFacts, asked: UseMessage): Promise<UseResult<never>> {
-    const { refuse } = this.#parts!;
+    const { identify, refuse } = this.#parts!;
+    let reader: Reader;
+    try {
+      reader = await identify(facts);
+    } catch (error) {
+      return refuse(facts, failureOf(error));
+    }
     if (this.plane.isStopping) return refuse(facts, new ThreadEnded());
     const thread = this.plane.thread ?? this.#start();
-    const { sender, requestId, route, method, tool, token, vaultId, keyId } = facts;
+    const { sender, requestId, route, method, tool, vaultId, keyId } = facts;
     const { address, userAgent } = sender;
-    const copied = { sender: { address, userAgent }, requestId, route, method, tool, token, vaultId, keyId };
+    const copied = {
+      sender: { address, userAgent },
+      requestId,
+      route,
+      method,
+      tool,
+      token: null,
+      vaultId,
+      keyId,
+    };
     try {
-      return resultOf(await thread.call('use', { of, facts: copied, asked }));
+      return resultOf(await thread.call('use', { of, facts: copied, reader, asked }));
     } catch (error) {
       // It is unknown how far the call got.
       if (error instanceof ThreadEnded) return refuse(facts, error);
