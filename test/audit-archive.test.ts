@@ -13,7 +13,7 @@ import { placeOptions, serveOptions } from '../src/service/settings/command-opti
 import { readConfig } from '../src/service/settings/config.ts';
 import { run } from './command.ts';
 import { engines, type Service, startService, timePassing } from './harness.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const day = 86_400_000;
 
@@ -55,8 +55,8 @@ for (const engine of engines) {
     /** As the service does it once a minute, until nothing is left to do. */
     async function archive(
       days: number,
-      meanwhile: () => Promise<void> = async () => {},
-      beforehand: () => Promise<void> = async () => {},
+      meanwhile: () => Promise<unknown> = async () => {},
+      beforehand: () => Promise<unknown> = async () => {},
     ): Promise<void> {
       // A command beside a service signs nothing while blocks are unfiled; whoever reads the log has them filed.
       await service.call('GET', '/v1/request-logs');
@@ -115,7 +115,7 @@ for (const engine of engines) {
     it('an entry that somebody changed stops it, and nothing is removed', async () => {
       service.clock.pass(2 * day);
       const alter = (from: string, to: string) =>
-        write(service, `UPDATE audit_logs SET entry = replace(entry, '${from}', '${to}')`);
+        inDatabase(service, `UPDATE audit_logs SET entry = replace(entry, '${from}', '${to}')`);
       const { total } = (await audits()).pagination;
       await alter('secret.created', 'secret.invented');
       await assert.rejects(archive(365), /nothing is archived: the audit entry \d+ of writer/);
@@ -125,7 +125,7 @@ for (const engine of engines) {
 
     it('a row that is removed at that moment is not vouched for: nothing is archived, and no file is left', async () => {
       const { total } = (await audits()).pagination;
-      const removed = write.bind(null, service, "DELETE FROM credentials WHERE name = 'soon gone'");
+      const removed = inDatabase.bind(null, service, "DELETE FROM credentials WHERE name = 'soon gone'");
       await archive(365, removed);
       assert.equal((await audits()).pagination.total, total);
       assert.deepEqual(readdirSync(folder), []);
@@ -161,11 +161,11 @@ for (const engine of engines) {
       const report = await verify();
       assert.deepEqual(report.findings, []);
       assert.ok(report.ok && report.archived?.number === 1 && report.archived.entries! > 5);
-      await write(service, "UPDATE resources SET revision = revision - 1 WHERE name = 'A'");
+      await inDatabase(service, "UPDATE resources SET revision = revision - 1 WHERE name = 'A'");
       assert.deepEqual(await verify().then(({ findings }) => findings.map(({ what }) => what)), [
         'rolled-back',
       ]);
-      await write(service, "UPDATE resources SET revision = revision + 1 WHERE name = 'A'");
+      await inDatabase(service, "UPDATE resources SET revision = revision + 1 WHERE name = 'A'");
     });
 
     it('archives follow each other, and what the first one told is not lost when its entry is archived too', async () => {
@@ -226,35 +226,35 @@ for (const engine of engines) {
       const keyRead = () => service.call('GET', `/api/v1/vaults/${vault.id}`, undefined, key.token);
       assert.equal((await keyRead()).status, 200);
       const earlier = `CREATE TABLE earlier AS SELECT * FROM credentials WHERE id = '${key.id}'`;
-      await write(service, earlier);
+      await inDatabase(service, earlier);
       assert.equal((await service.call('DELETE', `/v1/access-keys/${key.id}`)).status, 200);
-      await write(service, earlier.replace('earlier', 'newest'));
+      await inDatabase(service, earlier.replace('earlier', 'newest'));
       await service.call('POST', '/v1/vaults', { name: 'behind it' });
       service.clock.pass(400 * day);
       const others = crypto.randomUUID();
       const hidden = `entry = replace(entry, '"id":"${key.id}"', '"id":"${others}"')`;
       // Between what is checked and what is carried on, the entry of the revocation is about something else.
       await archive(365, undefined, () =>
-        write(
+        inDatabase(
           service,
           `UPDATE audit_logs SET ${hidden} WHERE subject_id = '${key.id}' AND subject_revision = 2`,
         ),
       );
       const putBack = (from: string) =>
-        write(
+        inDatabase(
           service,
           `UPDATE credentials SET revision = t.revision, revoked_at = t.revoked_at, updated_at = t.updated_at,
             stamp = t.stamp FROM ${from} t WHERE credentials.id = t.id`,
         );
       await service.restartAfter(async () => {
         await putBack('earlier');
-        await write(service, "DELETE FROM meta WHERE key = 'audited_revisions'");
+        await inDatabase(service, "DELETE FROM meta WHERE key = 'audited_revisions'");
       });
       assert.equal((await keyRead()).status, 500);
       assert.ok((await verify(undefined)).findings.some(({ what }) => what === 'rolled-back'));
       await putBack('newest');
-      await write(service, 'DROP TABLE earlier');
-      await write(service, 'DROP TABLE newest');
+      await inDatabase(service, 'DROP TABLE earlier');
+      await inDatabase(service, 'DROP TABLE newest');
       await service.restart();
       assert.deepEqual((await verify()).findings, []);
     });

@@ -21,7 +21,7 @@ import {
   timePassing,
 } from './harness.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const day = 86_400_000;
 
@@ -182,7 +182,7 @@ for (const engine of engines) {
 
     it('finds that checkpoints were removed while the service ran, which tells its operator', async () => {
       const publicKey = await readFile(join(service.data, 'log-public-key.pem'), 'utf8');
-      await write(service, 'DELETE FROM checkpoints');
+      await inDatabase(service, 'DELETE FROM checkpoints');
       await service.call('POST', '/v1/vaults', { name: `after ${engine}` });
       await eventually('the operator is told of the removed checkpoint', async () =>
         service.reports.some(line => line.includes('was removed from the database')),
@@ -199,7 +199,7 @@ for (const engine of engines) {
     });
 
     it('ends with 1 where something is found', async () => {
-      await write(service, "UPDATE audit_logs SET entry = replace(entry, 'vault', 'valut')");
+      await inDatabase(service, "UPDATE audit_logs SET entry = replace(entry, 'vault', 'valut')");
       const result = await verify('--checkpoint', checkpointFile());
       assert.equal(result.code, 1);
       assert.match(result.stdout, /^The logs are NOT intact/);
@@ -282,7 +282,7 @@ describe('audit verify of a copy that can’t be written to', () => {
 
   it('reads a database whose write-ahead log was written back', async () => {
     await service.call('GET', '/v1/request-logs');
-    await write(service, 'PRAGMA wal_checkpoint(TRUNCATE)');
+    await inDatabase(service, 'PRAGMA wal_checkpoint(TRUNCATE)');
     const copy = unwritable(['strongroom.db', 'log-public-key.pem']);
     const result = await run(['audit', 'verify', '--data', copy]);
     assert.equal(result.code, 4, result.stdout + result.stderr);

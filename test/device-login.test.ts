@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Json } from './document.ts';
 import { forged } from './forged.ts';
 import { type Answer, callService, enginesInTurn, makeOrganization } from './harness.ts';
-import { type Browser, type EmptyService, invite, setUp, startEmpty, tamper } from './people.ts';
+import { type Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a command line’s sign-in on ${engine}`, () => {
@@ -109,7 +110,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
           ['device-login.approved', id],
         ],
       );
-      const stored = JSON.stringify(await tamper(service, 'SELECT * FROM device_logins'));
+      const stored = JSON.stringify(await inDatabase(service, 'SELECT * FROM device_logins'));
       for (const secret of [begun.device_code, begun.user_code, begun.user_code.replace('-', ''), token])
         assert.ok(!stored.includes(secret));
     });
@@ -334,7 +335,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const { browser: viewer } = await joined('viewer');
       const begun = await begin();
       await approve(viewer, begun, 'viewer');
-      await tamper(
+      await inDatabase(
         service,
         `UPDATE device_logins SET approval = replace(approval, '"viewer"', '"owner"') WHERE state = 'approved'`,
       );

@@ -15,7 +15,7 @@ import { steps } from '../src/store/migrations/migrations.ts';
 import { run } from './command.ts';
 import { engines, type Service, startService } from './harness.ts';
 import { copyOf, releases } from './kept-databases.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const day = 86_400_000;
 
@@ -35,7 +35,7 @@ for (const engine of engines) {
       service = await startService({ engine });
       // Roles that other tests make meanwhile may not connect.
       const database = service.databaseUrl && new URL(service.databaseUrl).pathname.slice(1);
-      if (database !== null) await write(service, `REVOKE CONNECT ON DATABASE ${database} FROM PUBLIC`);
+      if (database !== null) await inDatabase(service, `REVOKE CONNECT ON DATABASE ${database} FROM PUBLIC`);
       port = new URL(service.url).port;
       await service.call('POST', '/v1/vaults', { name: 'v' });
       chmodSync(service.data, 0o700);
@@ -175,7 +175,7 @@ for (const engine of engines) {
 
     it('an entry that somebody changed fails the logs', async () => {
       const alter = (from: string, to: string) =>
-        write(service, `UPDATE audit_logs SET entry = replace(entry, '${from}', '${to}')`);
+        inDatabase(service, `UPDATE audit_logs SET entry = replace(entry, '${from}', '${to}')`);
       await alter('vault.created', 'vault.updated');
       assert.match(await toldOf('logs'), /^failed not intact: edited: audit entry /);
       await alter('vault.updated', 'vault.created');
@@ -183,16 +183,16 @@ for (const engine of engines) {
     });
 
     it('a database of an earlier version is told of and not migrated, one of a newer fails', async () => {
-      await write(service, "INSERT INTO kysely_migration (name, timestamp) VALUES ('999-later', 'x')");
+      await inDatabase(service, "INSERT INTO kysely_migration (name, timestamp) VALUES ('999-later', 'x')");
       assert.match(
         await toldOf('schema'),
         /^failed this database was migrated by a newer version \(999-later\)/,
       );
-      await write(service, "DELETE FROM kysely_migration WHERE name = '999-later'");
+      await inDatabase(service, "DELETE FROM kysely_migration WHERE name = '999-later'");
       const last = Object.keys(steps).at(-1)!;
-      await write(service, `UPDATE kysely_migration SET name = '000-' || name WHERE name = '${last}'`);
+      await inDatabase(service, `UPDATE kysely_migration SET name = '000-' || name WHERE name = '${last}'`);
       assert.match(await toldOf('schema'), /^failed this database was migrated by a newer version/);
-      await write(service, `UPDATE kysely_migration SET name = '${last}' WHERE name = '000-${last}'`);
+      await inDatabase(service, `UPDATE kysely_migration SET name = '${last}' WHERE name = '000-${last}'`);
       assert.match(await toldOf('schema'), /^ok /);
       const earlier = await copyOf(releases[0]!, engine);
       const config = readConfig(serveOptions, [...earlier.place, '--port', '1'], {});

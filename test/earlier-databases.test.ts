@@ -18,7 +18,7 @@ import { copyOf, releases } from './kept-databases.ts';
 import { Browser, fromBase32 } from './people.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';
 import { statementsOf } from './statements.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 /**
  * A step that ran at somebody's is data: what it says is fixed, to the letter. What comes after it is a step of its
@@ -63,7 +63,7 @@ for (const engine of engines) {
           ? { engine: 'sqlite', path: join(data, 'strongroom.db'), serves: true }
           : { engine: 'postgres', url: databaseUrl };
       alter = async (...statements) => {
-        for (const statement of statements) await write({ data, databaseUrl }, statement);
+        for (const statement of statements) await inDatabase({ data, databaseUrl }, statement);
       };
     });
     after(() => rm(data, { recursive: true, force: true }));

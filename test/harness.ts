@@ -56,7 +56,7 @@ export interface Service extends Made {
   /** With other flags, where some are given. */
   restart(flags?: readonly string[]): Promise<void>;
   /** With something done to its data while it is stopped. */
-  restartAfter(change: () => void | Promise<void>): Promise<void>;
+  restartAfter(change: () => unknown): Promise<void>;
   stop(): Promise<void>;
 }
 

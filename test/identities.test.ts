@@ -11,8 +11,9 @@ import {
   visit,
   visitIssuer,
 } from './issuer.ts';
-import { type Browser, type EmptyService, invite, password, setUp, startEmpty, tamper } from './people.ts';
+import { type Browser, type EmptyService, invite, password, setUp, startEmpty } from './people.ts';
 import { freePort } from './postgres.ts';
+import { inDatabase } from './storage.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -126,12 +127,12 @@ for (const engine of enginesInTurn(import.meta.url)) {
       await invite(service, owner, 'bound@example.org', 'viewer');
       vouch('bound', 'bound@example.org');
       await signIn('bound');
-      await tamper(service, `UPDATE accounts SET oidc_subject = 'thief' WHERE oidc_subject = 'bound'`);
+      await inDatabase(service, `UPDATE accounts SET oidc_subject = 'thief' WHERE oidc_subject = 'bound'`);
       vouch('thief', 'thief@example.org');
       const { browser, location } = await signIn('thief');
       assert.notEqual(location, '/');
       assert.equal(browser.cookie, undefined);
-      await tamper(service, `UPDATE accounts SET oidc_subject = 'bound' WHERE oidc_subject = 'thief'`);
+      await inDatabase(service, `UPDATE accounts SET oidc_subject = 'bound' WHERE oidc_subject = 'thief'`);
     });
 
     it('a reset takes the binding away with all else', async () => {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import { chainStart, linkHash } from '../src/logs/chain.ts';
 import { parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource, exportLines, fileSource } from '../src/logs/source.ts';
@@ -13,6 +11,7 @@ import { placeOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import type { LogHeadRow } from '../src/store/records/logs.ts';
 import { type EngineName, engines, type Service, startService } from './harness.ts';
+import { inDatabase } from './storage.ts';
 
 interface Prepared {
   readonly service: Service;
@@ -29,33 +28,6 @@ async function prepare(engine: EngineName, flags: string[] = []): Promise<Prepar
   const read: Prepared['read'] = (query = '', token = key.token, headers = {}) =>
     service.call('GET', `/api/v1/vaults/${vault.id}${query}`, undefined, token, headers);
   return { service, vaultId: vault.id, accessKey: key.token, read };
-}
-
-async function runSql({ service }: Prepared, statement: string): Promise<void> {
-  if (service.databaseUrl === null) {
-    const db = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 5000 });
-    db.exec(statement);
-    db.close();
-    return;
-  }
-  const client = new pg.Client(service.databaseUrl);
-  await client.connect();
-  await client.query(statement);
-  await client.end();
-}
-
-async function oneRow({ service }: Prepared, query: string): Promise<Record<string, unknown>> {
-  if (service.databaseUrl === null) {
-    const db = new DatabaseSync(join(service.data, 'strongroom.db'), { readOnly: true, timeout: 5_000 });
-    const row = db.prepare(query).get();
-    db.close();
-    return { ...row };
-  }
-  const client = new pg.Client(service.databaseUrl);
-  await client.connect();
-  const { rows } = await client.query(query);
-  await client.end();
-  return rows[0];
 }
 
 /** Of the request chains, once all that was read is behind them. */
@@ -266,7 +238,7 @@ for (const engine of engines) {
       const prepared = await prepare(engine);
       try {
         assert.equal((await prepared.read()).status, 200);
-        await runSql(prepared, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
+        await inDatabase(prepared.service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
         for (const query of ['', '?secrets=names']) {
           const answer = await prepared.read(query);
           assert.equal(answer.status, 503);
@@ -274,7 +246,7 @@ for (const engine of engines) {
           assert.deepEqual(answer.body, { message: 'The service is unavailable' });
           assert.ok(answer.headers.get('retry-after'));
         }
-        await runSql(prepared, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
+        await inDatabase(prepared.service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
         assert.equal((await prepared.read()).status, 200);
         const report = await verify(prepared);
         assert.deepEqual(report.findings, []);
@@ -288,7 +260,7 @@ for (const engine of engines) {
       const { service, vaultId } = prepared;
       try {
         const { body: list } = await service.call('GET', '/v1/secrets');
-        await runSql(prepared, 'ALTER TABLE log_heads RENAME TO log_heads_away');
+        await inDatabase(prepared.service, 'ALTER TABLE log_heads RENAME TO log_heads_away');
         const created = await service.call('POST', '/v1/secrets', {
           vault_id: vaultId,
           name: 'N',
@@ -298,7 +270,7 @@ for (const engine of engines) {
         const revealed = await service.call('POST', `/v1/secrets/${list.data[0].id}/reveal`);
         assert.equal(revealed.status, 503);
         assert.ok(!revealed.text.includes('the-secret-value'));
-        await runSql(prepared, 'ALTER TABLE log_heads_away RENAME TO log_heads');
+        await inDatabase(prepared.service, 'ALTER TABLE log_heads_away RENAME TO log_heads');
         assert.equal((await service.call('GET', '/v1/secrets')).body.pagination.total, 1);
       } finally {
         await service.stop();
@@ -319,7 +291,7 @@ for (const engine of engines) {
         await service.restart();
         const report = await verify(prepared, { receipts: [fresh.headers.get('strongroom-receipt')!] });
         assert.deepEqual(report.findings, []);
-        await runSql(prepared, 'DELETE FROM request_blocks');
+        await inDatabase(prepared.service, 'DELETE FROM request_blocks');
         assert.equal((await verify(prepared)).ok, false);
       } finally {
         await service.stop();
@@ -377,7 +349,7 @@ for (const engine of engines) {
         try {
           for (let count = 0; count < 8; count++) await prepared.read();
           await prepared.service.restart(); // A stop signs what is left.
-          for (const statement of statements) await runSql(prepared, statement);
+          for (const statement of statements) await inDatabase(prepared.service, statement);
           const report = await verify(prepared);
           assert.equal(report.ok, false);
           assert.ok(
@@ -397,9 +369,9 @@ for (const engine of engines) {
         await prepared.service.restart();
         const kept = await readFile(join(prepared.service.data, 'checkpoint.json'), 'utf8');
         assert.equal((await verify(prepared, { kept })).ok, true);
-        await runSql(prepared, 'DELETE FROM request_blocks');
-        await runSql(prepared, 'DELETE FROM log_heads');
-        await runSql(prepared, 'DELETE FROM checkpoints');
+        await inDatabase(prepared.service, 'DELETE FROM request_blocks');
+        await inDatabase(prepared.service, 'DELETE FROM log_heads');
+        await inDatabase(prepared.service, 'DELETE FROM checkpoints');
         const report = await verify(prepared, { kept });
         assert.ok(report.findings.some(finding => finding.what === 'cut-off'));
       } finally {
@@ -412,15 +384,17 @@ for (const engine of engines) {
       try {
         for (let count = 0; count < 8; count++) await prepared.read();
         await prepared.service.restart();
-        const block = await oneRow(prepared, 'SELECT writer, hash, mark FROM request_blocks WHERE seq = 5');
-        await runSql(prepared, 'DELETE FROM request_blocks WHERE seq <= 5');
+        const block = (
+          await inDatabase(prepared.service, 'SELECT writer, hash, mark FROM request_blocks WHERE seq = 5')
+        )[0]!;
+        await inDatabase(prepared.service, 'DELETE FROM request_blocks WHERE seq <= 5');
         const writer = '0199a3c4-7f00-7abc-8def-0123456789ac';
         const id = 'ffffffff-7f00-7abc-8def-0123456789ab'; // As if it were still to be signed.
         const details = { removed: 5, chains: [{ ...block, seq: 5 }] };
         const entry = JSON.stringify({ id, organization_id: null, action: 'request_logs.pruned', details });
         const hash = linkHash('audit', writer, chainStart, id, entry);
-        await runSql(
-          prepared,
+        await inDatabase(
+          prepared.service,
           `INSERT INTO audit_logs (id, writer, seq, entry, hash, mark) VALUES ('${id}', '${writer}', 1, '${entry}', '${hash}', '${hash}')`,
         );
         const { findings } = await verify(prepared);
@@ -442,9 +416,12 @@ for (const engine of engines) {
         for (let count = 0; count < 8; count++) await prepared.read();
         await service.restart();
         const { writer, seq, hash, mark } = early!;
-        await runSql(prepared, `DELETE FROM request_blocks WHERE writer = '${writer}' AND seq > ${seq}`);
-        await runSql(
-          prepared,
+        await inDatabase(
+          prepared.service,
+          `DELETE FROM request_blocks WHERE writer = '${writer}' AND seq > ${seq}`,
+        );
+        await inDatabase(
+          prepared.service,
           `UPDATE log_heads SET seq = ${seq}, hash = '${hash}', mark = '${mark}' WHERE writer = '${writer}' AND stream = 'request'`,
         );
         await prepared.read();
@@ -469,12 +446,12 @@ for (const engine of engines) {
         const writer = '0199a3c4-7f00-7abc-8def-0123456789ac';
         const text = '{"created_at":"2025-10-02T07:13:07.840Z","alike":[],"entries":[]}';
         const hash = linkHash('request', writer, chainStart, id, text);
-        await runSql(
-          prepared,
+        await inDatabase(
+          prepared.service,
           `INSERT INTO request_blocks (id, writer, seq, text, hash, mark) VALUES ('${id}', '${writer}', 1, '${text}', '${hash}', '${hash}')`,
         );
-        await runSql(
-          prepared,
+        await inDatabase(
+          prepared.service,
           `INSERT INTO log_heads (writer, stream, seq, hash, mark) VALUES ('${writer}', 'request', 1, '${hash}', '${hash}')`,
         );
         await prepared.read();

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import { enginesInTurn, type Service } from './harness.ts';
 import {
   bareCall,
@@ -14,6 +11,7 @@ import {
   startWorld,
   type World,
 } from './mcp-world.ts';
+import { inDatabase } from './storage.ts';
 
 /** One caller: a vault of its own, and a session of its own. */
 interface Caller {
@@ -116,7 +114,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const caller = everyone[1]!;
       const ask = (form: number) => callIn(form, url, caller, 3, 'secrets.list', { namesOnly: false });
       assert.match((await ask(0)).text, /value-1-0/);
-      await changeSchema(world.service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
+      await inDatabase(world.service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
       for (const form of [0, 1, 2]) {
         const answer = await ask(form);
         assert.equal(answer.status, 503, answer.text);
@@ -134,7 +132,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       );
       assert.ok(odd.body.error, odd.text);
       assert.doesNotMatch(odd.text, /value-/);
-      await changeSchema(world.service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
+      await inDatabase(world.service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
       assert.match((await ask(0)).text, /value-1-0/);
     });
 
@@ -156,18 +154,4 @@ for (const engine of enginesInTurn(import.meta.url)) {
       clock.run();
     });
   });
-}
-
-/** As someone with the database in hand would. */
-async function changeSchema({ data, databaseUrl }: Service, statement: string): Promise<void> {
-  if (databaseUrl === null) {
-    const database = new DatabaseSync(join(data, 'strongroom.db'), { timeout: 5_000 });
-    database.exec(statement);
-    database.close();
-    return;
-  }
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query(statement);
-  await client.end();
 }

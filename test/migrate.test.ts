@@ -19,7 +19,7 @@ import { openSnapshot, openTrial } from '../src/store/store.ts';
 import { run } from './command.ts';
 import { beside, engines, type Service, startService } from './harness.ts';
 import { copyOf, releases } from './kept-databases.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 for (const release of releases) {
   for (const engine of engines) {
@@ -165,9 +165,9 @@ for (const engine of engines) {
       const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'v' });
       const { body: key } = await service.call('POST', '/v1/access-keys', { vault_id: vault.id, name: 'k' });
       // A migration is one transaction; whoever looks in between here must not see columns of no step.
-      await write(service, "INSERT INTO kysely_migration (name, timestamp) VALUES ('999-later', 'x')");
-      await write(service, 'ALTER TABLE credentials ADD COLUMN later text');
-      await write(service, 'CREATE TABLE laters (id text)');
+      await inDatabase(service, "INSERT INTO kysely_migration (name, timestamp) VALUES ('999-later', 'x')");
+      await inDatabase(service, 'ALTER TABLE credentials ADD COLUMN later text');
+      await inDatabase(service, 'CREATE TABLE laters (id text)');
       const secret = { vault_id: vault.id, name: 'S', value: 'v' };
       assert.equal((await service.call('POST', '/v1/secrets', secret)).status, 200);
       assert.equal(

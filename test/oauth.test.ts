@@ -17,7 +17,8 @@ import {
   signedIn,
   startOAuth,
 } from './oauth-world.ts';
-import { type Browser, invite, tamper } from './people.ts';
+import { type Browser, invite } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const isInvalidGrant = ({ status, body }: Answer, what = '') => {
   assert.equal(status, 400, `${what} ${JSON.stringify(body)}`);
@@ -113,7 +114,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.deepEqual(key.kinds, ['secret']);
       const longer = await owner.call('PUT', `/v1/access-keys/${key.id}`, { kinds: null });
       assert.equal(longer.status, 400, 'what a person allowed is not changed by another way');
-      const stored = JSON.stringify(await tamper(world.service, 'SELECT * FROM oauth_grants'));
+      const stored = JSON.stringify(await inDatabase(world.service, 'SELECT * FROM oauth_grants'));
       for (const secret of [told.get('code')!, body.access_token, body.refresh_token])
         assert.ok(!stored.includes(secret));
 

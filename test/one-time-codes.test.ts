@@ -10,8 +10,8 @@ import {
   password,
   setUp,
   startEmpty,
-  tamper,
 } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const minute = 60_000;
 
@@ -168,7 +168,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
 
     it('taken away or rolled back in the database, it fails closed', async () => {
       await invite(service, owner, 'before@example.org', 'viewer');
-      await tamper(service, 'CREATE TABLE kept_accounts AS SELECT * FROM accounts');
+      await inDatabase(service, 'CREATE TABLE kept_accounts AS SELECT * FROM accounts');
       const browser = service.browser();
       await browser.signIn('before@example.org');
       await browser.prove();
@@ -176,9 +176,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
       await browser.post('/auth/totp', { code: code(secret) });
       await enrolled('taken@example.org');
       const of = (email: string) => `member_id = (SELECT id FROM members WHERE email = '${email}')`;
-      await tamper(service, `UPDATE accounts SET totp = NULL WHERE ${of('taken@example.org')}`);
-      await tamper(service, `DELETE FROM accounts WHERE ${of('before@example.org')}`);
-      await tamper(
+      await inDatabase(service, `UPDATE accounts SET totp = NULL WHERE ${of('taken@example.org')}`);
+      await inDatabase(service, `DELETE FROM accounts WHERE ${of('before@example.org')}`);
+      await inDatabase(
         service,
         `INSERT INTO accounts SELECT * FROM kept_accounts WHERE ${of('before@example.org')}`,
       );

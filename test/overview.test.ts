@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { callService, enginesInTurn, type Service, startService } from './harness.ts';
-import { tamper } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -121,7 +121,10 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const { body: failing } = await make(true);
       const { body: off } = await make(false);
       assert.equal(off.enabled, false);
-      await tamper(service, `UPDATE webhook_queues SET failing_since = 1 WHERE webhook_id = '${failing.id}'`);
+      await inDatabase(
+        service,
+        `UPDATE webhook_queues SET failing_since = 1 WHERE webhook_id = '${failing.id}'`,
+      );
       assert.deepEqual((await overview()).webhooks, { total: 3, failing: 1, disabled: 1 });
     });
 
@@ -151,7 +154,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.ok(whole.entries.request >= 5);
       assert.equal(whole.entries.audit, (await service.call('GET', '/v1/audit-logs')).body.pagination.total);
       const newest = `(SELECT id FROM audit_logs ORDER BY id DESC LIMIT 1)`;
-      await tamper(
+      await inDatabase(
         service,
         `UPDATE audit_logs SET entry = replace(entry, 'allowed', 'denied') WHERE id = ${newest}`,
       );

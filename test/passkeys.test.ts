@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Authenticator, type Quirks } from './authenticator.ts';
 import { enginesInTurn } from './harness.ts';
-import { Browser, type EmptyService, password, startEmpty, tamper } from './people.ts';
+import { Browser, type EmptyService, password, startEmpty } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 for (const engine of enginesInTurn(import.meta.url)) {
   describe(`passkeys on ${engine}`, () => {
@@ -161,7 +162,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const { body: options } = await owner.post('/auth/passkeys/options');
       const credential = forged.create(options);
       await owner.post('/auth/passkeys', { name: 'Forged', credential });
-      await tamper(
+      await inDatabase(
         service,
         `UPDATE passkeys SET public_key = (SELECT public_key FROM passkeys WHERE name = 'Laptop') WHERE name = 'Forged'`,
       );

@@ -1,8 +1,5 @@
 /** People at their browsers: a cookie jar, the headers that a browser sends by itself, and a fresh service to visit. */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import pg from 'pg';
 import type { PasswordCosts } from '../src/domain/sign-in/passwords.ts';
 import { type Running, serve } from '../src/service/serve.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
@@ -216,26 +213,4 @@ export async function invite(
   const answer = await browser.post('/auth/invitation/accept', { token: member.token, password });
   if (answer.status !== 200) throw new Error(answer.text);
   return { browser, id: member.id };
-}
-
-/** Speaks to the database behind the service's back, as somebody who can write to it would. */
-export async function tamper(
-  service: Pick<EmptyService, 'databaseUrl' | 'data'>,
-  statement: string,
-): Promise<Record<string, unknown>[]> {
-  if (service.databaseUrl === null) {
-    const db = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 10_000 });
-    try {
-      return db.prepare(statement).all() as Record<string, unknown>[];
-    } finally {
-      db.close();
-    }
-  }
-  const client = new pg.Client(service.databaseUrl);
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
 }

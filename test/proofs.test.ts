@@ -4,16 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
 import { callService, enginesInTurn } from './harness.ts';
-import {
-  Browser,
-  type EmptyService,
-  fromBase32,
-  invite,
-  password,
-  setUp,
-  startEmpty,
-  tamper,
-} from './people.ts';
+import { Browser, type EmptyService, fromBase32, invite, password, setUp, startEmpty } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const minute = 60_000;
 const wrong = 'not the password at all';
@@ -77,7 +69,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
     }
 
     const factorsOf = (email: string) =>
-      tamper(
+      inDatabase(
         service,
         `SELECT revision, (SELECT count(*) FROM passkeys p WHERE p.member_id = accounts.member_id) AS passkeys
          FROM accounts WHERE member_id = (SELECT id FROM members WHERE email = '${email}')`,
@@ -257,7 +249,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal((await owner.post(`/v1/members/${id}/invitation`, undefined)).status, 200);
       assert.equal(await late(), 401);
       assert.equal((await who(key)).status, 401);
-      assert.deepEqual(await tamper(service, `SELECT id FROM passkeys WHERE member_id = '${id}'`), []);
+      assert.deepEqual(await inDatabase(service, `SELECT id FROM passkeys WHERE member_id = '${id}'`), []);
     });
 
     it('a passkey and a reset at the same moment leave no passkey, whoever comes first', async () => {
@@ -280,7 +272,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         ]);
         assert.equal(reset.status, 200, reset.text);
         assert.ok([200, 401].includes(added.status), added.text);
-        assert.deepEqual(await tamper(service, `SELECT id FROM passkeys WHERE member_id = '${id}'`), []);
+        assert.deepEqual(await inDatabase(service, `SELECT id FROM passkeys WHERE member_id = '${id}'`), []);
       }
     });
   });

@@ -2,14 +2,13 @@
  * Whoever writes to the database puts every row back as it was, the moment after a change: the change stands all the same, in the
  * planes and replicas that only hear of it, from then on and not only for those who made it.
  */
+
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { revisedTables } from '../src/store/integrity/audited.ts';
 import { callService, engines, type Service, startService } from './harness.ts';
+import { openStorage, type Storage } from './storage.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -69,30 +68,13 @@ for (const engine of engines) {
   describe(`rows that are put back at once on ${engine}`, () => {
     let service: Service;
     let url: string;
-    let sql: (text: string, ...values: unknown[]) => Promise<Row[]>;
-    let close: () => unknown;
+    let sql: Storage['sql'];
+    let close: Storage['close'];
 
     before(async () => {
       service = await startService({ engine });
       url = engine === 'postgres' ? (await service.replica()).url : service.url;
-      if (service.databaseUrl === null) {
-        const file = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 5_000 });
-        sql = async (text, ...values) => file.prepare(text).all(...(values as SQLInputValue[])) as Row[];
-        close = () => file.close();
-      } else {
-        const client = new pg.Client(service.databaseUrl);
-        await client.connect();
-        sql = async (text, ...values) => {
-          let number = 0;
-          return (
-            await client.query(
-              text.replace(/\?/g, () => `$${++number}`),
-              values,
-            )
-          ).rows;
-        };
-        close = () => client.end();
-      }
+      ({ sql, close } = await openStorage(service));
     });
     after(async () => {
       await close();

@@ -7,7 +7,7 @@ import { blockOf, entriesOf, newBlockId, partsIn } from '../src/logs/blocks.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
 import { type Answer, beside, engines, type Service, startService } from './harness.ts';
 import { refusedRequests } from './refusal-reasons.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 interface Entry {
   readonly id: string;
@@ -239,7 +239,7 @@ for (const engine of engines) {
 
     it('a number that somebody edited where it is found by is told of', async () => {
       const edit = 'UPDATE request_index SET requests = requests + 1 WHERE requests IS NOT NULL';
-      await write(service, edit);
+      await inDatabase(service, edit);
       service.clock.pass(61_000);
       const { body } = await verify();
       assert.deepEqual(

@@ -8,25 +8,25 @@ import { describe } from '../src/base/described-error.ts';
 import { start, stop } from './command.ts';
 import { callService, engines, makeOrganization, type Service, startService } from './harness.ts';
 import { dataRoot } from './postgres.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const canary = 'CANARY-7c2e';
 
 /** Has the database refuse a vault's row in words that quote it, as databases do. */
-async function refuseQuoting(service: Service): Promise<void> {
+async function refuseQuoting(service: Service): Promise<unknown> {
   if (service.databaseUrl === null) {
-    return write(
+    return inDatabase(
       service,
       `CREATE TRIGGER refuse BEFORE INSERT ON resources
        BEGIN SELECT RAISE(ABORT, 'invalid input: "' || NEW.name || '"'); END`,
     );
   }
-  await write(
+  await inDatabase(
     service,
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
      $$ BEGIN RAISE EXCEPTION 'invalid input: "%"', NEW.name; END $$`,
   );
-  await write(
+  return inDatabase(
     service,
     'CREATE TRIGGER refuse BEFORE INSERT ON resources FOR EACH ROW EXECUTE FUNCTION refuse()',
   );
@@ -60,10 +60,10 @@ suite('what the operator is told', () => {
     const { body: vault } = await call('POST', '/v1/vaults', { name: 'v' });
     const { body: access } = await call('POST', '/v1/access-keys', { vault_id: vault.id, name: 'k' });
     const refuse = (table: string) =>
-      write(service, `CREATE TRIGGER refuse_${table} BEFORE INSERT ON ${table} BEGIN SELECT 1; END`);
+      inDatabase(service, `CREATE TRIGGER refuse_${table} BEFORE INSERT ON ${table} BEGIN SELECT 1; END`);
     await refuse('resources');
     const managed = await call('POST', '/v1/vaults', { name: canary }); // On one plane,
-    await write(service, 'DROP TRIGGER refuse_resources');
+    await inDatabase(service, 'DROP TRIGGER refuse_resources');
     await refuse('request_blocks');
     const read = await call('GET', `/api/v1/vaults/${vault.id}`, undefined, access.token); // and on the other.
     const { stdout, stderr } = await stop(started);

@@ -16,7 +16,7 @@ import { forged } from './forged.ts';
 import { type Answer, beside, callService, eventually, type Service, startService } from './harness.ts';
 import { bareSession, makeAccessKey, modernCall, post } from './mcp-world.ts';
 import { restrictedFrom, withChecksum } from './restricted.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const minute = 61_000;
 /** It opens nothing. */
@@ -410,7 +410,7 @@ onBothEngines('access keys that their holder restricts', engine => {
     assert.equal((await read(child)).status, 200);
     const stored = `(SELECT narrowing_key FROM credentials WHERE id = '${other.id}')`;
     await service.restartAfter(() =>
-      write(service, `UPDATE credentials SET narrowing_key = ${stored} WHERE id = '${own.id}'`),
+      inDatabase(service, `UPDATE credentials SET narrowing_key = ${stored} WHERE id = '${own.id}'`),
     );
     assert.equal((await read(child)).status, 500);
     assert.equal((await read(await narrowed(other.token, { namesOnly: true }))).status, 200);
@@ -426,7 +426,7 @@ onBothEngines('access keys that their holder restricts', engine => {
       });
       const stamp = Buffer.from(older.stamp).toString('hex');
       const bytes = engine === 'postgres' ? `'\\x${stamp}'` : `x'${stamp}'`;
-      await write(
+      await inDatabase(
         service,
         `UPDATE credentials SET narrowing_key = NULL, stamp = ${bytes} WHERE id = '${id}'`,
       );

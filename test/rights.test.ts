@@ -9,7 +9,8 @@ import { grantedRoleNames, type RoleName, roleNames, vaultPermissions } from '..
 import { onEngines } from './at-once.ts';
 import { type Json, unique } from './document.ts';
 import { type Answer, callService, makeOrganization } from './harness.ts';
-import { type Browser, type EmptyService, invite, setUp, startEmpty, tamper } from './people.ts';
+import { type Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const nowhere = '01999999-9999-7999-8999-999999999999';
 
@@ -403,11 +404,14 @@ onEngines('roles in single vaults', engine => {
       ['member_groups', group.id, 'grants'],
       ['member_groups', group.id, 'signed_on_ids'],
     ] as const) {
-      const [before] = await tamper(service, `SELECT ${column} AS was FROM ${table} WHERE id = '${row}'`);
-      await tamper(service, `UPDATE ${table} SET ${column} = '${text}' WHERE id = '${row}'`);
+      const [before] = await inDatabase(service, `SELECT ${column} AS was FROM ${table} WHERE id = '${row}'`);
+      await inDatabase(service, `UPDATE ${table} SET ${column} = '${text}' WHERE id = '${row}'`);
       await service.restart();
       assert.equal((await browser.get('/v1/vaults')).status, 500, `${table}.${column}`);
-      await tamper(service, `UPDATE ${table} SET ${column} = '${(before as Json).was}' WHERE id = '${row}'`);
+      await inDatabase(
+        service,
+        `UPDATE ${table} SET ${column} = '${(before as Json).was}' WHERE id = '${row}'`,
+      );
     }
     await service.restart();
     assert.deepEqual(await seen(browser), [mine.id]);

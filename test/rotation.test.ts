@@ -22,7 +22,7 @@ import {
 } from './harness.ts';
 import { type Browser, type EmptyService, fromBase32, password, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
-import { storedBytes, write } from './storage.ts';
+import { inDatabase, storedBytes } from './storage.ts';
 
 type Place = Pick<EmptyService, 'data' | 'databaseUrl'>;
 
@@ -251,7 +251,7 @@ for (const engine of engines) {
     it('a term stays while anything needs it, and goes with the next run after that', async () => {
       const term = (await stateOf(service)).terms[0]!;
       const name = (text: string) =>
-        write(service, `UPDATE resources SET name = '${text}' WHERE id = '${trashedId}'`);
+        inDatabase(service, `UPDATE resources SET name = '${text}' WHERE id = '${trashedId}'`);
       await name('edited');
       const { code, stdout } = await rotate(service);
       assert.equal(code, 1);
@@ -377,7 +377,7 @@ for (const engine of engines) {
 
     it('an older keyring that somebody puts back is not followed: nothing is sealed until it is gone', async () => {
       const put = (hex: string) =>
-        write(
+        inDatabase(
           service,
           `UPDATE meta SET value = ${engine === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'`} WHERE key = 'keyring'`,
         );

@@ -20,7 +20,7 @@ import { emptyPlace, pair, restoreFrom } from './backups.ts';
 import { engines, eventually, type Service, startService } from './harness.ts';
 import { oneThread } from './one-thread.ts';
 import { dataFolder } from './postgres.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 const hour = 3_600_000;
 
@@ -103,8 +103,8 @@ for (const engine of engines) {
     it('of damaged rows are kept apart and reported, and take the place of none that was proven', async () => {
       const proven = backups();
       const { last } = status();
-      await write(service, `UPDATE resources SET name = 'edited', name_search = 'edited'`);
-      await write(service, `UPDATE organizations SET plan = 'free'`);
+      await inDatabase(service, `UPDATE resources SET name = 'edited', name_search = 'edited'`);
+      await inDatabase(service, `UPDATE organizations SET plan = 'free'`);
       service.clock.pass(6 * hour + 1_000);
       await eventually('the unproven backup is kept apart', async () =>
         readdirSync(folder).some(name => name.endsWith('.age.unproven')),

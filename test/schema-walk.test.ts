@@ -24,7 +24,7 @@ import { describedSchemas } from './described-schemas.ts';
 import { type Answer, type EngineName, engines, eventually, type Service, startService } from './harness.ts';
 import { databaseWithTables, dataFolder, freshDatabase } from './postgres.ts';
 import { type Lie, liesAbout, liesOfAll, type Shape, swallowings } from './schema-lies.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 import { intrude } from './stored-world.ts';
 
 const done = Object.keys(steps);
@@ -176,7 +176,7 @@ for (const engine of engines) {
     const make = async (kind: string, body: object) =>
       (await recovered(() => service.call('POST', `/v1/${kind}`, body))).body;
     const alter = async (statements: readonly string[]) => {
-      for (const statement of statements) await write(service, statement);
+      for (const statement of statements) await inDatabase(service, statement);
     };
     const read = () => service.call('GET', `/api/v1/vaults/${vault}`, undefined, token);
     const reveal = () => service.call('POST', `/v1/secrets/${secret}/reveal`, {});

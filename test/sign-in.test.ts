@@ -11,16 +11,8 @@ import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
 import type { Request } from '../src/threads/channel.ts';
 import { callsTo } from './effort.ts';
 import { beside, enginesInTurn, eventually } from './harness.ts';
-import {
-  Browser,
-  cookieName,
-  type EmptyService,
-  invite,
-  password,
-  setUp,
-  startEmpty,
-  tamper,
-} from './people.ts';
+import { Browser, cookieName, type EmptyService, invite, password, setUp, startEmpty } from './people.ts';
+import { inDatabase } from './storage.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -392,9 +384,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const browser = service.browser();
       await browser.signIn('owner@example.org');
       const cookie = `${cookieName}=${browser.cookie}`;
-      await tamper(service, 'CREATE TABLE kept_sessions AS SELECT * FROM sessions');
+      await inDatabase(service, 'CREATE TABLE kept_sessions AS SELECT * FROM sessions');
       await browser.post('/auth/sign-out');
-      await tamper(
+      await inDatabase(
         service,
         'INSERT INTO sessions SELECT * FROM kept_sessions WHERE id NOT IN (SELECT id FROM sessions)',
       );
@@ -404,7 +396,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
 
     it('a role that is edited in the database is not believed', async () => {
       const { browser } = await invite(service, owner, 'edited@example.org', 'viewer');
-      await tamper(service, "UPDATE members SET role = 'owner' WHERE email = 'edited@example.org'");
+      await inDatabase(service, "UPDATE members SET role = 'owner' WHERE email = 'edited@example.org'");
       await service.restart();
       assert.equal((await browser.get('/v1/vaults')).status, 500);
     });

@@ -2,10 +2,8 @@
  * A service in which every table holds something, in two states a minute apart; and an intruder into its database,
  * who can do whatever SQL can, and has no key.
  */
+
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import pg from 'pg';
 import { Authenticator } from './authenticator.ts';
 import {
   type Answer,
@@ -18,6 +16,7 @@ import {
 import { refresh, signedIn } from './oauth-world.ts';
 import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
+import { openStorage, type Storage } from './storage.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Tables = ReadonlyMap<string, readonly Row[]>;
@@ -44,8 +43,8 @@ export interface Intruder {
 }
 
 export async function intrude(service: Pick<EmptyService, 'data' | 'databaseUrl'>): Promise<Intruder> {
-  const { sql, schema, close } =
-    service.databaseUrl === null ? intoSqlite(service.data) : await intoPostgres(service.databaseUrl);
+  const into = service.databaseUrl === null ? intoSqlite : intoPostgres;
+  const { sql, schema, close } = await into(await openStorage(service));
   const known = await schema();
   const columnsOf = (table: string) => known.get(table)!;
 
@@ -95,12 +94,9 @@ export async function intrude(service: Pick<EmptyService, 'data' | 'databaseUrl'
 
 type Connection = Pick<Intruder, 'sql' | 'schema' | 'close'>;
 
-function intoSqlite(data: string): Connection {
-  const path = join(data, 'strongroom.db');
-  const db = new DatabaseSync(path, { timeout: 10_000, enableForeignKeyConstraints: false });
-  db.exec('PRAGMA synchronous = OFF'); // Nothing here has to outlive the machine.
-  const sql: Intruder['sql'] = async (text, parameters = []) =>
-    db.prepare(text).all(...(parameters as SQLInputValue[])) as Row[];
+async function intoSqlite({ sql, close }: Storage): Promise<Connection> {
+  await sql('PRAGMA foreign_keys = OFF');
+  await sql('PRAGMA synchronous = OFF'); // Nothing here has to outlive the machine.
   const schema = async () => {
     // The index of names is made of tables too: like any index it only finds rows, which are then believed or not.
     const tables = await sql(
@@ -121,23 +117,12 @@ function intoSqlite(data: string): Connection {
     }
     return found;
   };
-  return { sql, schema, close: async () => db.close() };
+  return { sql: (text, values = []) => sql(text, ...values), schema, close };
 }
 
-async function intoPostgres(url: string): Promise<Connection> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query('SET session_replication_role = replica'); // No reference is checked.
-  await client.query('SET synchronous_commit = off'); // Nothing here has to outlive the machine.
-  const sql: Intruder['sql'] = async (text, parameters = []) => {
-    let number = 0;
-    return (
-      await client.query(
-        text.replace(/\?/g, () => `$${++number}`),
-        [...parameters],
-      )
-    ).rows;
-  };
+async function intoPostgres({ sql, close }: Storage): Promise<Connection> {
+  await sql('SET session_replication_role = replica'); // No reference is checked.
+  await sql('SET synchronous_commit = off'); // Nothing here has to outlive the machine.
   const schema = async () => {
     const keys = await sql(`SELECT table_name, column_name FROM information_schema.key_column_usage
       JOIN information_schema.table_constraints USING (constraint_name, table_name)
@@ -159,7 +144,7 @@ async function intoPostgres(url: string): Promise<Connection> {
     }
     return found;
   };
-  return { sql, schema, close: () => client.end() };
+  return { sql: (text, values = []) => sql(text, ...values), schema, close };
 }
 
 /** The flags that name where the service keeps its data. */

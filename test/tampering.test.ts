@@ -1,47 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
 import { openSnapshot } from '../src/store/store.ts';
 import { type Answer, beside, engines, type Service, startService } from './harness.ts';
-
-type Row = Record<string, SQLInputValue>;
-
-/** The database's owner: everything that SQL can do, and no key. */
-interface Intruder {
-  sql(text: string, ...parameters: unknown[]): Promise<Row[]>;
-  close(): Promise<void>;
-}
-
-async function intrude(service: Service): Promise<Intruder> {
-  if (service.databaseUrl !== null) {
-    const client = new pg.Client(service.databaseUrl);
-    await client.connect();
-    let number = 0;
-    return {
-      sql: async (text, ...parameters) => {
-        number = 0;
-        return (
-          await client.query(
-            text.replace(/\?/g, () => `$${++number}`),
-            parameters,
-          )
-        ).rows;
-      },
-      close: () => client.end(),
-    };
-  }
-  const path = join(service.data, 'strongroom.db');
-  const database = new DatabaseSync(path, { timeout: 5_000, defensive: false });
-  return {
-    sql: async (text, ...parameters) =>
-      database.prepare(text).all(...(parameters as SQLInputValue[])) as Row[],
-    close: async () => database.close(),
-  };
-}
+import { openStorage, type Row, type Storage } from './storage.ts';
 
 const locationOf = ({ data, databaseUrl }: Service) =>
   databaseUrl === null
@@ -53,14 +17,14 @@ const canary = 'PLAINTEXT-CANARY';
 for (const engine of engines) {
   describe(`a writer to the database on ${engine}`, () => {
     let service: Service;
-    let intruder: Intruder;
+    let intruder: Storage;
     let vault: string;
     let otherVault: string;
     let made = 0;
 
     before(async () => {
       service = await startService({ engine });
-      intruder = await intrude(service);
+      intruder = await openStorage(service);
       vault = (await post('/v1/vaults', { name: 'vault' })).id;
       otherVault = (await post('/v1/vaults', { name: 'other' })).id;
     });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { onEngines } from './at-once.ts';
 import { type Answer, type Service, startService } from './harness.ts';
-import { tamper } from './people.ts';
 import { hold } from './sockets.ts';
+import { inDatabase } from './storage.ts';
 
 const denied = '{"errors":["permission denied"]}';
 const mismatch = '{"errors":["check-and-set parameter did not match the current version"]}';
@@ -316,7 +316,7 @@ onEngines('writes in Vault’s dialect', engine => {
     assert.equal((await create()).status, 400);
     service.clock.pass(26 * 3_600_000);
     assert.equal((await create()).status, 200, 'all of them expired');
-    const rows = await tamper(service, `SELECT id FROM credentials WHERE created_by = '${parent.id}'`);
+    const rows = await inDatabase(service, `SELECT id FROM credentials WHERE created_by = '${parent.id}'`);
     assert.equal(rows.length, 1, 'and are gone');
   });
 

@@ -1,13 +1,12 @@
 /** Every request below /api/v1/vaults/ is in the log, whatever it is, and before it is answered. */
+
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import { type Answer, enginesInTurn, type Made, type Service, startService } from './harness.ts';
 import { bareCall, bareSession, modernCall } from './mcp-world.ts';
 import { sendRaw } from './raw.ts';
+import { inDatabase } from './storage.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: entries of the log
 type Entry = any;
@@ -261,29 +260,15 @@ for (const engine of enginesInTurn(import.meta.url)) {
         `GET ${path} HTTP/1.1\r\nHost: again`,
         `FETCH ${path} HTTP/1.1`,
       ];
-      await changeSchema(service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
+      await inDatabase(service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
       for (const head of heads) {
         const answer = await send(head, head.split(' ')[0]);
         assert.equal(answer.status, 503, head);
         assert.match(answer.head, /^Retry-After: 1$/m);
         assert.doesNotMatch(answer.body, /hidden/);
       }
-      await changeSchema(service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
+      await inDatabase(service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
       assert.equal((await service.call('GET', path, undefined, key)).status, 200);
     });
   });
-}
-
-/** As someone with the database in hand would. */
-async function changeSchema({ data, databaseUrl }: Service, statement: string): Promise<void> {
-  if (databaseUrl === null) {
-    const database = new DatabaseSync(join(data, 'strongroom.db'), { timeout: 5_000 });
-    database.exec(statement);
-    database.close();
-    return;
-  }
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query(statement);
-  await client.end();
 }

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Running } from '../src/service/serve.ts';
 import { callService, type Service, startService } from './harness.ts';
 import { type Receiver, startReceiver, until } from './receiver.ts';
-import { write } from './storage.ts';
+import { inDatabase } from './storage.ts';
 
 describe('webhooks with several replicas over one PostgreSQL', () => {
   let service: Service;
@@ -76,7 +76,7 @@ describe('webhooks with several replicas over one PostgreSQL', () => {
     const one = await receiver();
     const dead = '00000000-0000-7000-8000-000000000000';
     const leased = (from: string) =>
-      write(
+      inDatabase(
         service,
         `UPDATE webhook_queues SET leased_by = '${dead}', leased_until = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${from}
          WHERE webhook_id = '${one.webhookId}'`,

@@ -6,7 +6,7 @@ import { waits } from '../src/events/schedule.ts';
 import { onBothEngines } from './at-once.ts';
 import { type Service, startService } from './harness.ts';
 import { type Arrival, type Receiver, startReceiver, until } from './receiver.ts';
-import { storedBytes, write } from './storage.ts';
+import { inDatabase, storedBytes } from './storage.ts';
 
 const hour = 3_600_000;
 const hooksNobody = '00000000-0000-7000-8000-000000000000';
@@ -414,20 +414,20 @@ onBothEngines('webhooks', engine => {
     await secret();
     await receiver.received(1);
     await pendingAfter(1, id);
-    await write(
+    await inDatabase(
       service,
       `UPDATE events SET payload = replace(payload, 'resource.created', 'resource.forged')`,
     );
     service.clock.pass(10_000);
     const dead = await delivery(id, 'dead');
     assert.equal(dead.attempts.length, 2);
-    await write(service, `UPDATE webhooks SET url = 'http://127.0.0.1:9/stolen'`);
+    await inDatabase(service, `UPDATE webhooks SET url = 'http://127.0.0.1:9/stolen'`);
     await secret();
     const isReported = (text: string) => service.reports.some(line => line.includes(text));
     await until(() => isReported('webhook: the stamp does not hold'));
     assert.ok(isReported('event: the stamp does not hold'));
     assert.equal(receiver.arrivals.length, 1);
-    await write(service, `DELETE FROM webhooks`);
+    await inDatabase(service, `DELETE FROM webhooks`);
   });
 
   it('what is older than 30 days is cleaned away', async () => {
