@@ -55,6 +55,13 @@ class Stored {
     return new RevisionIndex({ store: this.#store(), keyring });
   }
 
+  /** One that has read all that is there. */
+  async followed(): Promise<RevisionIndex> {
+    const index = this.index();
+    await index.follow();
+    return index;
+  }
+
   change(isOwn: boolean): void {
     this.#listener('all', isOwn);
   }
@@ -153,8 +160,7 @@ describe('the newest revisions', () => {
     log.audit(2, told(3));
     log.audit(3, told(2));
     log.audit(4, told(1, secret), 'two');
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.deepEqual([index.newest(vault), index.newest(secret), index.newest(other)], [3, 1, 0]);
     assert.equal(index.isCurrent, true);
     assert.equal(index.learned, 0, 'what was there before is no change');
@@ -163,14 +169,12 @@ describe('the newest revisions', () => {
   it('are found in a log that is longer than what is read at once', async () => {
     for (let count = 0; count < 1_000; count++) log.audit(count);
     log.audit(1_000, told(7));
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.equal(index.newest(vault), 7);
   });
 
   it('are those that this process stored, and those that others did', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     index.note(JSON.stringify(told(1)));
     assert.deepEqual([index.newest(vault), index.learned], [1, 1]);
     index.note(JSON.stringify(told(1)));
@@ -197,8 +201,7 @@ describe('the newest revisions', () => {
   });
 
   it('forget how they were where that is long ago: past 40,000 changes, all but the last 20,000', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     for (let revision = 1; revision <= 39_999; revision++)
       index.note(JSON.stringify(told(revision, revision === 20_001 ? secret : vault)));
     assert.deepEqual([index.learned, index.newestAt(vault, 0), index.newestAt(vault, 7)], [39_999, 0, 7]);
@@ -278,8 +281,7 @@ describe('a log that is not as it was written', () => {
     stored.heads.push({ ...stored.heads[0]!, seq: 9 }); // Without a mark of its own.
     const block = log.block(1);
     stored.head(block, 9); // Of the other log.
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.equal(index.newest(vault), 3);
   });
 
@@ -287,14 +289,12 @@ describe('a log that is not as it was written', () => {
     stored.head(links[2]!);
     log.drop(links[2]!);
     log.audit(9, continued, 'two');
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.equal(index.newest(vault), 2);
   });
 
   it('no longer makes known what comes: from then on nothing is believed', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     const [next] = [log.audit(9, told(4))];
     log.change(next, { text: JSON.stringify(told(9)) });
     await refused(index, edited);
@@ -302,8 +302,7 @@ describe('a log that is not as it was written', () => {
   });
 
   it('is no longer believed where a chain comes that does not begin', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     log.audit(8, {}, 'two');
     const second = log.audit(9, told(4), 'two');
     log.stored = [...links, second];
@@ -311,8 +310,7 @@ describe('a log that is not as it was written', () => {
   });
 
   it('keeps what is known where it is cut off while the service runs', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     log.drop(links[2]!);
     await index.follow();
     assert.deepEqual([index.newest(vault), index.isCurrent], [3, true]);
@@ -352,8 +350,7 @@ describe('a log of which retention removed the beginning', () => {
       const last = log.audit(9, archive([removedUpTo(links[removed - 1]!)]), removed === 3 ? 'two' : 'one');
       log.sign(10);
       log.drop(...links.slice(0, removed));
-      const index = stored.index();
-      await index.follow();
+      const index = await stored.followed();
       assert.equal(index.newest(vault), removed === 3 ? 0 : 3);
       assert.equal(index.removed('audit', 'one')?.seq, removed);
       assert.equal(index.removed('request', 'one'), undefined);
@@ -372,16 +369,14 @@ describe('a log of which retention removed the beginning', () => {
 
   it('is believed where the entries are still there', async () => {
     log.audit(9, archive([removedUpTo(links[0]!)]));
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.equal(index.newest(vault), 3);
   });
 
   it('tells what was removed of the request log; an archive that repeats less takes nothing back', async () => {
     const blocks = [log.block(0), log.block(1), log.block(2)].map(block => removedUpTo(block));
     log.audit(5, prune(blocks[0]));
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.deepEqual(index.removed('request', 'one')?.seq, 1);
     assert.equal(index.removed('audit', 'one'), undefined);
     log.audit(6, prune(blocks[2]));
@@ -403,8 +398,7 @@ describe('reading on', () => {
 
   it('is due after a change by another, and not after one of our own', async t => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.change(true);
     assert.equal(index.isCurrent, true);
     stored.change(false);
@@ -415,16 +409,14 @@ describe('reading on', () => {
 
   it('is due again after a change that comes while it reads', async t => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.onRead = () => stored.change(false);
     await index.follow();
     assert.equal(index.isCurrent, false);
   });
 
   it('is not enough while changes are not heard', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.hears = false;
     assert.equal(index.isCurrent, false);
     stored.hears = true;
@@ -433,8 +425,7 @@ describe('reading on', () => {
 
   it('begins 50 ms after a change, once for all that come until then', async t => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const index = stored.index();
-    await index.follow();
+    await stored.followed();
     stored.asked = [];
     const passed = async (time: number) => {
       t.mock.timers.tick(time);
@@ -461,8 +452,7 @@ describe('reading on', () => {
   });
 
   it('makes known what was stored before it was asked for, once for all who ask meanwhile', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.asked = [];
     stored.onRead = () => {
       stored.onRead = () => {};
@@ -477,8 +467,7 @@ describe('reading on', () => {
   });
 
   it('goes on for the next who asks where one of them failed', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.onRead = () => {
       stored.onRead = () => {};
       throw new Failure('UNAVAILABLE');
@@ -502,8 +491,7 @@ describe('after a server was lost', () => {
   });
 
   it('the log is read on where it is as it was', async () => {
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.losses = 2;
     log.audit(9, told(3));
     await index.follow();
@@ -512,8 +500,7 @@ describe('after a server was lost', () => {
 
   it('the log is read on also where there was nothing in it', async () => {
     log.stored = [];
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.losses = 2;
     log.stored = [...links];
     await index.follow();
@@ -525,8 +512,7 @@ describe('after a server was lost', () => {
     ['has another entry in its place', [told(1, other)]],
   ] as const)
     it(`the log is read anew where the next one ${what}`, async () => {
-      const index = stored.index();
-      await index.follow();
+      const index = await stored.followed();
       stored.log = new MemoryLog();
       for (const [at, said] of [told(1), ...instead].entries()) stored.log.audit(at, said);
       stored.losses = 2;
@@ -547,16 +533,14 @@ describe('what is kept of it', () => {
     links = [0, 1, 2].map(at => log.audit(at, told(at + 1)));
     links.push(log.audit(3, archive([removedUpTo(links[0]!)], [removedUpTo(log.block(0))])));
     log.drop(links[0]!);
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     await index.keep(3);
     stored.asked = [];
   });
 
   it('is gone on from: only what came behind it is read', async () => {
     log.audit(9, told(1, secret));
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.deepEqual([index.newest(vault), index.newest(secret)], [3, 1]);
     assert.deepEqual([index.removed('audit', 'one')?.seq, index.removed('request', 'one')?.seq], [1, 1]);
     assert.ok(!stored.asked.includes(0));
@@ -572,8 +556,7 @@ describe('what is kept of it', () => {
     await before.follow();
     await before.keep(1);
     stored.head(links[3]!, 7);
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     assert.equal(index.newest(vault), 3);
   });
 
@@ -588,8 +571,7 @@ describe('what is kept of it', () => {
   for (const [what, forge] of forgeries)
     it(`counts for nothing where it ${what}: all is read`, async () => {
       stored.kept = forge(stored.kept!);
-      const index = stored.index();
-      await index.follow();
+      const index = await stored.followed();
       assert.deepEqual([index.newest(vault), stored.asked.at(-1)], [3, 0]);
     });
 
@@ -620,8 +602,7 @@ describe('what is kept of it', () => {
 
   it('is not kept where the server was lost while it read', async () => {
     stored.kept = undefined;
-    const index = stored.index();
-    await index.follow();
+    const index = await stored.followed();
     stored.onRead = () => stored.losses!++;
     await index.keep(0);
     assert.equal(stored.kept, undefined);
