@@ -67,11 +67,28 @@ async function inTurn<T>(all: readonly T[], atOnce: number, each: (one: T) => Pr
   );
 }
 
+/** The commands beside the service's data, and those that reach it by its address. */
+async function atTheData(isAtTheData: boolean): Promise<string[]> {
+  const names = Object.keys(commands);
+  const options = await Promise.all(names.map(async name => (await commands[name]!()).command.options));
+  return names.filter((_, at) => 'data' in options[at]! === isAtTheData);
+}
+
 describe('in a folder that a stranger wrote', () => {
+  // They use no credential of a person or a program, so one walk with all of them at once tells as much as one with each.
+  it('no command of the service runs anything of it, or sends any credential anywhere', async () => {
+    const names = await atTheData(true);
+    assert.ok(names.includes('serve') && names.includes('backup'));
+    await inTurn(names, 3, async name => {
+      await collect(start(await lineOf(name), Object.assign({}, ...Object.values(credentials))));
+      assert.deepEqual(folder.caught(), [], name);
+    });
+  });
+
   for (const [what, env] of Object.entries(credentials))
-    it(`no command runs anything of it, or sends ${what} anywhere`, async () => {
+    it(`no other command runs anything of it, or sends ${what} anywhere`, async () => {
       const said = new Map<string, string>();
-      await inTurn(Object.keys(commands), 3, async name => {
+      await inTurn(await atTheData(false), 3, async name => {
         const { stderr } = await collect(start(await lineOf(name), env));
         said.set(name, stderr);
         assert.deepEqual(folder.caught(), [], name);
