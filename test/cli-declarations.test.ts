@@ -5,7 +5,7 @@ import { commandOf } from '../src/cli/terminal/command.ts';
 import { flag } from '../src/service/settings/options.ts';
 import { UsageError } from '../src/service/settings/report.ts';
 
-function declared(more: { missing?: string; most?: number }) {
+function declared(more: { missing?: string; upTo?: number }) {
   const ran: unknown[] = [];
   const { run } = commandOf({
     usage: 'do THING',
@@ -38,7 +38,7 @@ it('a required argument is asked for by its own sentence, and is one unless more
 });
 
 it('arguments beyond the first arrive in their order, as many as are declared', async () => {
-  const { ran, run } = declared({ missing: 'a thing is required', most: 3 });
+  const { ran, run } = declared({ missing: 'a thing is required', upTo: 3 });
   await run(['a', 'b', 'c']);
   await assert.rejects(run(['a', 'b', 'c', 'd']), { message: 'takes at most 3 arguments' });
   assert.deepEqual(ran, [[false, 'a', 'b', 'c']]);

@@ -63,7 +63,7 @@ describe('a replica that does not hear the others', () => {
     assert.equal((await probe('/readyz')).status, 503);
     assert.equal((await probe('/v1/health')).body.status, 'degraded');
     assert.ok(
-      reports.some(line => /not ready: changes by other replicas are not heard/.test(line)),
+      reports.some(line => /not ready: changes by other replicas do not arrive/.test(line)),
       reports.join(),
     );
   });
