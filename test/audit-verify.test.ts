@@ -92,7 +92,7 @@ for (const engine of engines) {
       const unread: [string[], RegExp][] = [
         [['--checkpoint', join(service.data, 'none.json')], /none\.json/],
         [['--checkpoint', join(service.data, 'log-public-key.pem')], /JSON|no checkpoint/],
-        [['--public-key', join(service.data, 'none.pem')], /none\.pem can’t be read: give --public-key/],
+        [['--public-key', join(service.data, 'none.pem')], /none\.pem can’t be read: use --public-key/],
         [['--public-key', checkpointFile()], /./],
         [['--file', service.data], /it is a folder/],
       ];

@@ -162,7 +162,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       for (let at = 0; at < 50; at++) await consent(browser, asked, { vault_id: world.vaultId });
       const given = { vault_id: world.vaultId, scopes: ['secrets:read'], request: asked.query };
       const refused = await browser.post('/auth/oauth/approve', given);
-      assert.match(refused.body.error.message, /^You can have 50 clients at a time/);
+      assert.match(refused.body.error.message, /^You can have at most 50 clients at a time/);
     });
   });
 }

@@ -71,7 +71,7 @@ describe('what one has of a kind', () => {
     }
     const past = await made(key);
     assert.equal(past.status, 403, past.text);
-    assert.match(past.text, /at most 8 others/);
+    assert.match(past.text, /At most 8 API keys/);
   });
 
   it('use rules of a secret are fifty, and not one more', async () => {
