@@ -81,13 +81,19 @@ after(async () => {
 
 const arrival = () => new Promise<URL>(resolve => arrivals.push(resolve));
 
-/** Waits until the button accepts clicks, which it does only after it has not moved for a while. */
+/** A click counts only if the button has not moved for a while; one that came too early is repeated, as a person would. */
 async function clickAllow(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Allow' });
   await button.scrollIntoViewIfNeeded();
-  await page.waitForTimeout(100);
-  await button.and(page.locator('[aria-disabled="false"]')).waitFor();
-  await button.click();
+  for (let isSent = false; !isSent; ) {
+    await button.and(page.locator('[aria-disabled="false"]')).waitFor();
+    const sent = page.waitForRequest(request => request.method() === 'POST', { timeout: 3_000 });
+    await button.click();
+    isSent = await sent.then(
+      () => true,
+      () => false,
+    );
+  }
   // In tests that advance the clock, the last proof may have expired; then the person is asked for a new one.
   const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
   asked
