@@ -4,6 +4,7 @@ import type { TestEvent } from 'node:test/reporters';
 export default async function* fileTimes(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const { type, data } of events) {
     if ((type !== 'test:pass' && type !== 'test:fail') || data.nesting > 0) continue;
-    if (/\.test\.ts$/.test(data.name)) yield `${data.name}\t${Math.round(data.details.duration_ms / 1000)}\n`;
+    if (/^test\/.*\.test\.ts$/.test(data.name))
+      yield `${data.name}\t${Math.round(data.details.duration_ms / 1000)}\n`;
   }
 }
