@@ -112,14 +112,14 @@ async function judge(mutation: Mutation, checkout: Checkout): Promise<Verdict> {
   const quick = tests.filter(needsNothing);
   const others = tests.filter(test => !needsNothing(test));
   if (quick.length > 0) {
-    const verdict = await runTests(checkout, [...narrowed, '--test-isolation=none', ...quick.map(testPath)]);
+    const verdict = await runTests(checkout, [...narrowed, ...programsOf(quick, mutation, checkout)]);
     if (verdict !== 'survived' || others.length === 0) return verdict;
   }
   const setup = '--test-global-setup=test/postgres.ts';
   return runTests(checkout, [...narrowed, setup, ...programsOf(others, mutation, checkout)]);
 }
 
-/** The test files; several of them form one program, which runs them in order. */
+/** The test files; several of them form one program, which runs them in order, each with its own hooks. */
 function programsOf(
   tests: readonly string[],
   { pattern }: Mutation,
@@ -127,7 +127,8 @@ function programsOf(
 ): readonly string[] {
   if (pattern !== undefined || tests.length === 1) return tests.map(testPath);
   const files = tests.map(name => join(copy, testPath(name)));
-  return makeQueue(folder, files, 1, pathToFileURL(join(copy, 'test/queue.ts')).href);
+  const own = mkdtempSync(join(folder, 'queue-'));
+  return makeQueue(own, files, 1, pathToFileURL(join(copy, 'test/queue.ts')).href);
 }
 
 /** Whether a test fails; the first failure is enough. */
