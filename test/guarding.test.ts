@@ -178,7 +178,7 @@ describe('a permit', () => {
       assert.equal(done, expected);
       const reveal = await guard.admit(some, 'secrets:reveal');
       const revealed = { ...secret(vaultId), details: {} };
-      const shown = await outcomeOf(() => guard.reveal(reveal, 'secret.revealed', revealed, () => 'value'));
+      const shown = await outcomeOf(() => guard.reveal(reveal, 'secret.revealed', [revealed], () => 'value'));
       assert.equal(shown, expected === 'receipt' ? 'value' : expected);
       assert.deepEqual([denied.length, committed.length], expected === 'receipt' ? [0, 2] : [2, 0]);
     }

@@ -49,11 +49,11 @@ export async function whatCompiles(
   // @ts-expect-error: nor is what looks like one.
   const forged: Permit<'secrets:write'> = { caller, action: 'secrets:write' };
 
-  await guard.reveal(revealing, 'secret.revealed', revealedOf(found.toReveal), () => {});
+  await guard.reveal(revealing, 'secret.revealed', [revealedOf(found.toReveal)], () => {});
   // @ts-expect-error: what was found for reading is not revealed.
-  await guard.reveal(revealing, 'secret.revealed', revealedOf(found.toRead), () => {});
+  await guard.reveal(revealing, 'secret.revealed', [revealedOf(found.toRead)], () => {});
   // @ts-expect-error: a permit to write reveals nothing.
-  await guard.reveal(writing, 'secret.updated', revealedOf(found.toWrite), () => {});
+  await guard.reveal(writing, 'secret.updated', [revealedOf(found.toWrite)], () => {});
 
   await records.revise(writing, 'secret', id, () => ({}));
   // @ts-expect-error: a permit for secrets changes no key.

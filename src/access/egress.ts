@@ -45,21 +45,18 @@ const otherProtocols: ReadonlySet<number> = new Set([
   3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-export interface Egress {
-  /** Whether a connection to this address may be made. */
-  permits(address: string, encrypted: boolean): boolean;
-  /** Why nothing may be sent to this URL, or null. A name is checked again when it is resolved. */
-  refusalOf(url: URL): string | null;
-}
+export type Egress = ReturnType<typeof egressInto>;
 
-export function egressInto(opened: readonly string[]): Egress {
+export function egressInto(opened: readonly string[]) {
   const isOpened = addressSet(opened);
+  /** Whether a connection to this address may be made. */
   const permits = (address: string, encrypted: boolean) =>
     isOpened(address) || (encrypted && isPublicAddress(address));
 
   return {
     permits,
-    refusalOf: url => {
+    /** Why nothing may be sent to this URL, or null. A name is checked again when it is resolved. */
+    refusalOf: (url: URL): string | null => {
       const encrypted = url.protocol === 'https:';
       if (!encrypted && (url.protocol !== 'http:' || opened.length === 0)) return 'must begin with https://';
       if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';

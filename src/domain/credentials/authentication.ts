@@ -49,34 +49,14 @@ export class Refused extends Failure {
   }
 }
 
-export interface Authenticator {
-  /**
-   * The access key that this connection proved before, if it sends the same token again and nothing has to be
-   * counted. Null means nothing: call `accessKey`.
-   */
-  remembered(connection: object, token: string | null, vaultId: string | null, sender: Sender): Reader | null;
-  /** Lets a connection skip the proof as long as the credential's record is unchanged. */
-  remember(connection: object, token: string | null, reader: Reader): void;
-  apiKey(token: string | null, origin: Origin): Promise<Caller>;
-  accessKey(token: string | null, vaultId: string, sender: Sender): Promise<Reader>;
-  /** The vault that an access key opens, if the request names none. */
-  accessKeyAnywhere(token: string | null, sender: Sender): Promise<Reader>;
-  /** The id of the key whose public key the token gives access to. */
-  publicToken(token: string | null, sender: Sender): Promise<Owner & { readonly keyId: string }>;
-  /** Whether all API keys that something was created with, and ends with, are valid. */
-  areMakersGood(narrowing: Restrictions, sender: Sender): Promise<boolean>;
-  /** The owner of a token of any kind and state. Only the log may use the result; it proves nothing. */
-  ownerOf(token: string | null, sender: Sender): Promise<Owner | null>;
-  /** Stores when credentials were last used. Called periodically. */
-  noteUses(): Promise<void>;
-}
+export type Authenticator = ReturnType<typeof authenticatorWith>;
 
 interface AuthenticatorParts extends RecognitionParts {
   readonly people: { byMember(memberId: string): Promise<Holder | undefined> };
   readonly now: () => number;
 }
 
-export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
+export function authenticatorWith(parts: AuthenticatorParts) {
   const { store, stamps, attempts, people, now } = parts;
   const tokens = recognitionWith(parts);
   const { find, recognise, isCurrent } = tokens;
@@ -123,6 +103,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     };
   }
 
+  /** Whether all API keys that something was created with, and ends with, are valid. */
   async function areMakersGood(narrowing: Restrictions, sender: Sender): Promise<boolean> {
     return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
   }
@@ -178,7 +159,11 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
   }
 
   return {
-    remembered: (connection, token, vaultId, { address }) => {
+    /**
+     * The access key that this connection proved before, if it sends the same token again and nothing has to be
+     * counted. Null means nothing: call `accessKey`.
+     */
+    remembered: (connection: object, token: string | null, vaultId: string | null, { address }: Sender) => {
       const memory = memories.get(connection);
       if (memory === undefined || memory.token !== token) return null;
       const { row, reader, end, admits } = memory.credential;
@@ -191,7 +176,8 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
       return reader;
     },
 
-    remember: (connection, token, reader) => {
+    /** Lets a connection skip the proof as long as the credential's record is unchanged. */
+    remember: (connection: object, token: string | null, reader: Reader): void => {
       const credential = tokens.provenBefore(token!, reader);
       if (credential?.reader !== reader) return;
       const byOAuth = credential.narrowing.grant !== undefined;
@@ -200,7 +186,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
       if (!judged) memories.set(connection, { token: token!, credential });
     },
 
-    apiKey: async (token, origin) => {
+    apiKey: async (token: string | null, origin: Origin): Promise<Caller> => {
       const credential = await prove('api', token, origin);
       const caller = await callerOf(keysFrom(origin), credential, origin);
       return caller ?? refuse(origin, credential, 'member_changed');
@@ -208,25 +194,30 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
 
     areMakersGood,
 
-    accessKeyAnywhere: async (token, sender) => readerNow(await prove('vault', token, sender), sender),
+    /** The vault that an access key opens, if the request names none. */
+    accessKeyAnywhere: async (token: string | null, sender: Sender): Promise<Reader> =>
+      readerNow(await prove('vault', token, sender), sender),
 
-    accessKey: async (token, vaultId, sender) => {
+    accessKey: async (token: string | null, vaultId: string, sender: Sender): Promise<Reader> => {
       const credential = await prove('vault', token, sender);
       const reader = await readerNow(credential, sender);
       return reader.vaultId === vaultId ? reader : refuse(sender, credential, 'wrong_vault');
     },
 
-    publicToken: async (token, sender) => {
+    /** The id of the key whose public key the token gives access to. */
+    publicToken: async (token: string | null, sender: Sender) => {
       const credential = await prove('pub', token, sender);
       return { ...ownerIn(credential), keyId: credential.row.key_id! };
     },
 
-    ownerOf: async (token, sender) => {
+    /** The owner of a token of any kind and state. Only the log may use the result; it proves nothing. */
+    ownerOf: async (token: string | null, sender: Sender): Promise<Owner | null> => {
       const credential = token === null ? undefined : await recognise(token, sender);
       return credential === undefined ? null : ownerIn(credential);
     },
 
-    noteUses: async () => {
+    /** Stores when credentials were last used. Called periodically. */
+    noteUses: async (): Promise<void> => {
       await tokens.noteRestrictionKeys();
       if (used.size === 0) return;
       const batch = new Map(used);

@@ -58,13 +58,7 @@ export type PublicTokens = Collection<
   CreatedPublicToken
 >;
 
-export interface Credentials {
-  readonly apiKeys: ApiKeys;
-  readonly accessKeys: AccessKeys;
-  readonly publicTokens: PublicTokens;
-}
-
-export function credentialsWith(parts: Parts, records: Records): Credentials {
+export function credentialsWith(parts: Parts, records: Records) {
   const { guard } = parts;
   const api = credentialsOf(parts, 'api', presentApiKey);
   const vault = credentialsOf(parts, 'vault', presentAccessKey);

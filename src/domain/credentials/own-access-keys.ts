@@ -32,11 +32,6 @@ interface CreatedChild {
   readonly maxUses: number | null;
 }
 
-export interface OwnAccessKeys {
-  createChild(token: string | null, origin: Origin, wanted: NewChild): Promise<CreatedChild>;
-  revokeItself(token: string | null, origin: Origin): Promise<void>;
-}
-
 export interface OwnAccessKeyParts extends Parts {
   readonly authenticate: Authenticator;
 }
@@ -48,7 +43,7 @@ const mostChildren = 100;
 const keptAfter = 24 * 3_600_000;
 const mostForgotten = 200;
 
-export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
+export function ownAccessKeysWith(parts: OwnAccessKeyParts) {
   const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
   const restrictionKeys = restrictionKeysWith(parts);
 
@@ -93,7 +88,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   }
 
   return {
-    createChild: async (token, origin, wanted) => {
+    createChild: async (token: string | null, origin: Origin, wanted: NewChild): Promise<CreatedChild> => {
       const reader = await wholeKey(token, origin);
       return retryingStale(async () => {
         const parent = await recordOf(reader);
@@ -114,7 +109,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
       });
     },
 
-    revokeItself: async (token, origin) => {
+    revokeItself: async (token: string | null, origin: Origin): Promise<void> => {
       const reader = await wholeKey(token, origin);
       await retryingStale(async () => {
         const row = stamps.credential.revise(await recordOf(reader), { revoked_at: now() }, now());

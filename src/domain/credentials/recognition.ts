@@ -22,18 +22,6 @@ import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, credentialKinds, credentialOf, restricted } from './credential.ts';
 import type { RestrictionKeys } from './restriction-keys.ts';
 
-interface Recognition {
-  find(id: string, sender: Sender): Promise<Credential | undefined>;
-  /** The credential that this token belongs to, or undefined. */
-  recognise(token: string, sender: Sender): Promise<Credential | undefined>;
-  /** Whether the record that proved the credential is still cached. */
-  isCurrent(credential: Credential): boolean;
-  /** The credential that a reader's token proved, if it is still cached. */
-  provenBefore(token: string, reader: Reader): Credential | undefined;
-  /** Stores the restriction keys of access keys that are older than this feature and have been used since. */
-  noteRestrictionKeys(): Promise<void>;
-}
-
 export interface RecognitionParts {
   readonly store: Store;
   readonly keyring: Keyring;
@@ -46,7 +34,7 @@ export const mostKept = 20_000;
 /** The holder of an access key can create any number of restricted ones, so these displace only each other. */
 const mostRestricted = 2_000;
 
-export function recognitionWith(parts: RecognitionParts): Recognition {
+export function recognitionWith(parts: RecognitionParts) {
   const { store, keyring, stamps, attempts, restrictionKeys } = parts;
   const kept = new RowCache<Credential>(store, mostKept);
   // Tokens that were proven before are recognized by a digest, which is valid as long as the record is cached.
@@ -69,6 +57,7 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     return attempts.lookUp(sender.address, () => kept.load(id, () => load(id)));
   }
 
+  /** The credential that this token belongs to, or undefined. */
   async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
     const mark = markOf(token);
     const before = proven.get(mark) ?? provenRestricted.get(mark);
@@ -105,6 +94,7 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     return narrowing === null ? undefined : restricted(credential, narrowing);
   }
 
+  /** Whether the record that proved the credential is still cached. */
   function isCurrent(credential: Credential): boolean {
     return kept.get(credential.row.id) === (credential.restrictedFrom ?? credential);
   }
@@ -114,10 +104,12 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     recognise,
     isCurrent,
 
-    provenBefore: (token, { id, narrowing }) =>
+    /** The credential that a reader's token proved, if it is still cached. */
+    provenBefore: (token: string, { id, narrowing }: Reader): Credential | undefined =>
       narrowing === null ? kept.get(id) : provenRestricted.get(markOf(token)),
 
-    noteRestrictionKeys: async () => {
+    /** Stores the restriction keys of access keys that are older than this feature and have been used since. */
+    noteRestrictionKeys: async (): Promise<void> => {
       for (const { row, restrictionKey } of takeAll(unkeyed)) {
         const narrowing_key = await restrictionKeys.seal(row, restrictionKey);
         await store.credentials.noteRestrictionKey(stamps.credential.stamp({ ...row, narrowing_key }));

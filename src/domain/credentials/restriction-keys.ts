@@ -15,16 +15,9 @@ export type RestrictionKeyParts = SealingParts & Pick<Parts, 'store'>;
 /** The fields that identify a record. */
 type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
 
-export interface RestrictionKeys {
-  /** The sealed restriction key of a token; null if there is no vault to open. */
-  sealed(row: Keyed, token: string): Promise<Sealed | null>;
-  /** The same for a restriction key that was derived before. */
-  seal(row: Keyed, restrictionKey: Uint8Array): Promise<Sealed | null>;
-  /** Null if none is stored. */
-  open(row: CredentialRow): Promise<Uint8Array | null>;
-}
+export type RestrictionKeys = ReturnType<typeof restrictionKeysWith>;
 
-export function restrictionKeysWith(parts: RestrictionKeyParts): RestrictionKeys {
+export function restrictionKeysWith(parts: RestrictionKeyParts) {
   const { store, stamps } = parts;
   const { openVaultRow } = sealingWith(parts);
 
@@ -33,14 +26,17 @@ export function restrictionKeysWith(parts: RestrictionKeyParts): RestrictionKeys
     return row === undefined ? null : openVaultRow(stamps.resource.believe(row));
   }
 
+  /** The same for a restriction key that was derived before. */
   async function seal(row: Keyed, restrictionKey: Uint8Array): Promise<Sealed | null> {
     return (await vaultOf(row))?.sealer.seal(placeOf(row), restrictionKey) ?? null;
   }
 
   return {
     seal,
-    sealed: (row, token) => seal(row, restrictionKeyOf(token)),
-    open: async row => {
+    /** The sealed restriction key of a token; null if there is no vault to open. */
+    sealed: (row: Keyed, token: string): Promise<Sealed | null> => seal(row, restrictionKeyOf(token)),
+    /** Null if none is stored. */
+    open: async (row: CredentialRow): Promise<Uint8Array | null> => {
       const { narrowing_key: sealed } = row;
       const vault = sealed === null ? null : await vaultOf(row);
       return vault === null ? null : vault.sealer.open(placeOf(row), sealed!);

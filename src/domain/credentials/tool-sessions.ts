@@ -35,16 +35,7 @@ export interface Agreed {
   readonly elicits?: boolean;
 }
 
-export interface ToolSessions {
-  /** Returns the new session's id, as the client will send it. The agreed values are stored with it. */
-  open(agreed: Agreed, reader: Reader | null, origin: Origin): Promise<string>;
-  /** The session that a request names, if the request may use it with the access key in its header, if any. */
-  find(token: unknown, reader: Reader | null, origin: Origin, connection: object): Promise<ToolSession>;
-  /** Refused if the session belongs to an access key and the request has none. */
-  end(session: ToolSession, reader: Reader | null): Promise<void>;
-  /** Removes ended sessions. Called periodically. */
-  forget(): Promise<void>;
-}
+export type ToolSessions = ReturnType<typeof toolSessionsWith>;
 
 export interface ToolSessionParts {
   readonly store: Store;
@@ -62,7 +53,7 @@ const mostKept = 20_000;
 const mostUnused = 100_000;
 const mostOpened = 600;
 
-export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
+export function toolSessionsWith(parts: ToolSessionParts) {
   const { store, keyring, stamps, attempts, now, newId } = parts;
   const kept = new RowCache<ToolSessionRow>(store, mostKept);
   const noted = new Map<string, number>();
@@ -117,7 +108,8 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   }
 
   return {
-    async open(agreed, reader, { address }) {
+    /** Returns the new session's id, as the client will send it. The agreed values are stored with it. */
+    async open(agreed: Agreed, reader: Reader | null, { address }: Origin): Promise<string> {
       const counted = reader?.countedAs ?? address;
       const wait = opened.blockedFor(counted);
       if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
@@ -137,7 +129,8 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       return token;
     },
 
-    async find(token, reader, { address }, connection) {
+    /** The session that a request names, if the request may use it with the access key in its header, if any. */
+    async find(token: unknown, reader: Reader | null, { address }: Origin, connection: object) {
       if (typeof token !== 'string') throw missing();
       const row = remembered(token, connection) ?? (await prove(token, address));
       if (row.credential_id !== null && reader !== null && !isIts(row, reader)) throw anothers();
@@ -146,12 +139,14 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       return { id: row.id, credentialId: row.credential_id, ...agreedIn(row) };
     },
 
-    async end({ id, credentialId }, reader) {
+    /** Refused if the session belongs to an access key and the request has none. */
+    async end({ id, credentialId }: ToolSession, reader: Reader | null): Promise<void> {
       if (credentialId !== null && reader === null) throw anothers();
       await store.toolSessions.end(id);
     },
 
-    forget: () => store.toolSessions.forget(now() - sessionIdle, mostUnused),
+    /** Removes ended sessions. Called periodically. */
+    forget: (): Promise<void> => store.toolSessions.forget(now() - sessionIdle, mostUnused),
   };
 }
 

@@ -6,12 +6,7 @@
  */
 import { type KeySet, keySetOf } from '../../material/web-token.ts';
 
-export interface Issuers {
-  /** Rejects with a reason for the operator. */
-  keysOf(organizationId: string, issuer: string): Promise<KeySet>;
-  /** The current keys, if they may have changed; null if the issuer was asked just before. */
-  newKeysOf(organizationId: string, issuer: string): Promise<KeySet | null>;
-}
+export type Issuers = ReturnType<typeof issuersWith>;
 
 interface IssuerParts {
   /** Fetches a JSON document from an address that the service may connect to. */
@@ -36,7 +31,7 @@ const betweenTries = 10_000;
 const mostIssuers = 1_000;
 const mostOfOne = 100;
 
-export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
+export function issuersWith({ fetchDocument, now }: IssuerParts) {
   const all = new Map<string, Known>();
 
   /** By organization; the least recently used issuer comes first. */
@@ -97,14 +92,16 @@ export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
   const age = ({ fetchedAt }: Known) => Math.abs(now() - fetchedAt);
 
   return {
-    keysOf: async (organizationId, issuer) => {
+    /** Rejects with a reason for the operator. */
+    keysOf: async (organizationId: string, issuer: string): Promise<KeySet> => {
       const known = knownOf(organizationId, issuer);
       if (known.keys === null || age(known) >= freshFor) await renew(issuer, known);
       if (known.keys !== null && age(known) < believedFor) return known.keys;
       throw new Error(`the issuer’s keys can’t be fetched: ${known.reason || 'it was asked just before'}`);
     },
 
-    newKeysOf: async (organizationId, issuer) => {
+    /** The current keys, if they may have changed; null if the issuer was asked just before. */
+    newKeysOf: async (organizationId: string, issuer: string): Promise<KeySet | null> => {
       const known = knownOf(organizationId, issuer);
       const before = known.keys;
       await renew(issuer, known);

@@ -39,10 +39,7 @@ interface LoggedIn {
   readonly lifetime: number;
 }
 
-export interface Logins {
-  /** Throws UNAUTHORIZED for every refusal, or RATE_LIMITED after too many. */
-  login(request: LoginRequest, origin: Origin): Promise<LoggedIn>;
-}
+export type Logins = ReturnType<typeof loginsWith>;
 
 export interface LoginParts extends Parts {
   readonly attempts: MinuteCounter;
@@ -54,7 +51,7 @@ export interface LoginParts extends Parts {
 const mostLogins = 1_200;
 const longestName = 255;
 
-export function loginsWith(parts: LoginParts): Logins {
+export function loginsWith(parts: LoginParts) {
   const { store, keyring, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
   const restrictionKeys = restrictionKeysWith(parts);
@@ -161,7 +158,8 @@ export function loginsWith(parts: LoginParts): Logins {
   }
 
   return {
-    login: (request, origin) =>
+    /** Throws UNAUTHORIZED for every refusal, or RATE_LIMITED after too many. */
+    login: (request: LoginRequest, origin: Origin): Promise<LoggedIn> =>
       attempts.lookUp(origin.address, () => retryingStale(() => attempt(request, origin))),
   };
 }

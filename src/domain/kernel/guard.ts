@@ -57,78 +57,7 @@ export interface Permit<A extends Action = Action> {
 }
 declare const issued: unique symbol;
 
-export interface Guard {
-  /**
-   * Refuses a caller who may do this nowhere. With further actions, the permit applies where the caller has all of
-   * them.
-   */
-  admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]): Promise<Permit<A>>;
-  /** Like `admit`, for the first of these actions that the caller may do. */
-  admitAny<A extends Action>(caller: Caller, actions: readonly [A, ...A[]]): Promise<Permit<A>>;
-  /** Narrows a permit to the vaults to which the other one applies too. Refuses if there are none. */
-  within<A extends Action>(permit: Permit<A>, other: Permit): Promise<Permit<A>>;
-  /**
-   * Checks a row that was looked up, in the vault that contains it; without a vault it belongs to the whole
-   * organization. Throws NOT_FOUND for rows that the caller may not see and for rows of other organizations, and
-   * FORBIDDEN for rows that the caller may see but not use for this action.
-   */
-  found<A extends Action, Row extends Owned>(
-    permit: Permit<A>,
-    row: Row | undefined,
-    vaultId?: string | null,
-  ): Promise<Allowed<Row, A>>;
-  /**
-   * Refuses a caller who would grant or gain access to values that they could not read themselves. Showing them
-   * requires these permissions in each of these vaults, or in the organization as a whole.
-   */
-  mayShow(
-    caller: Caller,
-    shown: readonly Action[],
-    vaultIds?: readonly string[],
-    because?: string,
-  ): Promise<void>;
-  change<A extends ChangeAction>(
-    permit: Permit<A>,
-    verb: AuditAction,
-    change: GuardedChange<NoInfer<A>>,
-  ): Promise<string>;
-  /** A change of a person to their own account, which requires no permission beyond being that person. */
-  own(caller: Caller, verb: AuditAction, change: GuardedChange): Promise<string>;
-  /** A change that an access key causes by being used, or that an identity's login causes. */
-  used(key: Actor, verb: AuditAction, change: GuardedChange): Promise<string>;
-  /** A change of the operator to the whole deployment. It gets one entry for each organization that they act for. */
-  operate(
-    operators: readonly [Caller, ...Caller[]],
-    verb: AuditAction,
-    change: DeploymentChange,
-  ): Promise<void>;
-  /** The service's own maintenance of its logs. It has no caller and belongs to no organization. */
-  maintain(verb: OwnAction, change: OwnChange): Promise<'done' | 'refused'>;
-  /** Records a failed authentication. Names the claimed account if it exists. */
-  unproven(origin: Origin, verb: AuditAction, claimed: Claimed | null, reason?: string): Promise<void>;
-  /** `open` runs once the entry is durable. */
-  reveal<T, A extends RevealAction>(
-    permit: Permit<A>,
-    verb: AuditAction,
-    subject: Revealed<NoInfer<A>>,
-    open: () => T,
-  ): Promise<T>;
-  /** The same for several subjects, with an entry for each: all entries are durable before any value is opened. */
-  revealAll<T, A extends RevealAction>(
-    permit: Permit<A>,
-    verb: AuditAction,
-    subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
-    open: () => T,
-  ): Promise<T>;
-  /** For actions that store nothing: refuses a caller who may no longer do it, according to the store. */
-  confirm(permit: Permit): Promise<void>;
-  /** For data sent in parts: checks again for each stretch that the caller may still have it, and throws if not. */
-  during<T>(permit: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T>;
-  /** Records that a caller exceeded a rate limit and was refused. */
-  limited(caller: Caller, verb: AuditAction, subject: Subject): Promise<void>;
-  /** Records a request whose caller lost their authority in the meantime. */
-  withdrawn(caller: Caller, verb: string): Promise<void>;
-}
+export type Guard = ReturnType<typeof guardWith>;
 
 /** A row that belongs to an organization. */
 interface Owned {
@@ -161,7 +90,7 @@ interface GuardParts {
   readonly now: () => number;
 }
 
-export function guardWith({ ledger, authority, now }: GuardParts): Guard {
+export function guardWith({ ledger, authority, now }: GuardParts) {
   async function deny(caller: Caller, action: Action, subject: Subject | null, why = {}): Promise<never> {
     await ledger.refusals.denial(entryOf(caller, action, 'denied', subject, null, {}));
     throw new Failure('FORBIDDEN', why);
@@ -227,10 +156,11 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
   }
 
+  /** Each subject gets an entry, and all entries are durable before `open` runs. */
   async function reveal<T, A extends RevealAction>(
     permit: Permit<A>,
     verb: AuditAction,
-    subjects: readonly [Revealed<A>, ...Revealed<A>[]],
+    subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
     open: () => T,
   ): Promise<T> {
     for (const subject of subjects) await checkReach(permit, subject);
@@ -258,6 +188,10 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     }
   }
 
+  /**
+   * Refuses a caller who may do this nowhere. With further actions, the permit applies where the caller has all of
+   * them.
+   */
   async function admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]) {
     const vaults = vaultsAllowing(caller, action, ...others);
     if (vaults?.length === 0)
@@ -268,15 +202,27 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   return {
     admit,
 
-    admitAny: (caller, actions) => admit(caller, actions.find(action => holds(caller, action)) ?? actions[0]),
+    /** Like `admit`, for the first of these actions that the caller may do. */
+    admitAny: <A extends Action>(caller: Caller, actions: readonly [A, ...A[]]): Promise<Permit<A>> =>
+      admit(caller, actions.find(action => holds(caller, action)) ?? actions[0]),
 
-    within: async (permit, other) => {
+    /** Narrows a permit to the vaults to which the other one applies too. Refuses if there are none. */
+    within: async <A extends Action>(permit: Permit<A>, other: Permit): Promise<Permit<A>> => {
       const vaults = common(permit.vaults, other.vaults);
       if (vaults?.length === 0) await deny(permit.caller, permit.action, null);
       return { ...permit, vaults };
     },
 
-    found: async (permit, row, vaultId) => {
+    /**
+     * Checks a row that was looked up, in the vault that contains it; without a vault it belongs to the whole
+     * organization. Throws NOT_FOUND for rows that the caller may not see and for rows of other organizations, and
+     * FORBIDDEN for rows that the caller may see but not use for this action.
+     */
+    found: async <A extends Action, Row extends Owned>(
+      permit: Permit<A>,
+      row: Row | undefined,
+      vaultId?: string | null,
+    ): Promise<Allowed<Row, A>> => {
       const { caller, action } = permit;
       if (row === undefined || row.organization_id !== caller.organizationId) throw new Failure('NOT_FOUND');
       const place = vaultId ?? undefined;
@@ -285,7 +231,16 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       return deny(caller, action, null);
     },
 
-    mayShow: async (caller, shown, vaultIds, because = 'You can’t grant access that you don’t have') => {
+    /**
+     * Refuses a caller who would grant or gain access to values that they could not read themselves. Showing them
+     * requires these permissions in each of these vaults, or in the organization as a whole.
+     */
+    mayShow: async (
+      caller: Caller,
+      shown: readonly Action[],
+      vaultIds?: readonly string[],
+      because: string = 'You can’t grant access that you don’t have',
+    ): Promise<void> => {
       const isHeld = (action: Action) =>
         vaultIds?.every(id => allows(caller, action, id)) ?? allows(caller, action);
       const missing = shown.find(action => !isHeld(action));
@@ -293,24 +248,40 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       await deny(caller, missing, null, { message: `${because}: this requires the permission ${missing}` });
     },
 
-    change: async (permit, verb, change) => {
+    change: async <A extends ChangeAction>(
+      permit: Permit<A>,
+      verb: AuditAction,
+      change: GuardedChange<NoInfer<A>>,
+    ): Promise<string> => {
       for (const subject of change.subjects) await checkReach(permit, subject);
       return store(permit.caller, verb, change);
     },
 
-    own: store,
+    /** A change of a person to their own account, which requires no permission beyond being that person. */
+    own: (caller: Caller, verb: AuditAction, change: GuardedChange) => store(caller, verb, change),
 
-    used: (key, verb, { subjects, statements, touches = [] }) =>
+    /** A change that an access key causes by being used, or that an identity's login causes. */
+    used: (
+      key: Actor,
+      verb: AuditAction,
+      { subjects, statements, touches = [] }: GuardedChange,
+    ): Promise<string> =>
       ledger.commit(entriesOf(key, verb, subjects), { statements, touches }).catch(error => {
         throw error instanceof ChangeRefused ? conflict(error) : error;
       }),
 
-    operate: async (operators, verb, { subject, details, ...change }) => {
+    /** A change of the operator to the whole deployment. It gets one entry for each organization that they act for. */
+    operate: async (
+      operators: readonly [Caller, ...Caller[]],
+      verb: AuditAction,
+      { subject, details, ...change }: DeploymentChange,
+    ): Promise<void> => {
       const entries = operators.map(operator => entryOf(operator, verb, 'allowed', subject, null, details));
       await commit(operators[0], { verb, subject, entries: () => entries, ...change });
     },
 
-    maintain: async (verb, { details, statements, carried = [] }) => {
+    /** The service's own maintenance of its logs. It has no caller and belongs to no organization. */
+    maintain: async (verb: OwnAction, { details, statements, carried = [] }: OwnChange) => {
       const entries = [
         ...carried.map(one =>
           entryOf(itself, carriedAction, 'allowed', one, one.revision, one.details ?? {}),
@@ -326,24 +297,29 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       }
     },
 
-    unproven: async (origin, verb, claimed, reason) => {
+    /** Records a failed authentication. Names the claimed account if it exists. */
+    unproven: async (origin: Origin, verb: AuditAction, claimed: Claimed | null, reason?: string) => {
       const nobody = { kind: 'nobody', id: 'nobody', name: '' } as const;
       const by = { ...nobody, organizationId: claimed?.organizationId ?? '', origin };
       const details = reason === undefined ? {} : { reason };
       await ledger.commit([entryOf(by, verb, 'denied', claimed?.subject ?? null, null, details)]);
     },
 
-    reveal: (permit, verb, subject, open) => reveal(permit, verb, [subject], open),
+    reveal,
 
-    revealAll: reveal,
+    /** For actions that store nothing: refuses a caller who may no longer do it, according to the store. */
+    confirm: ({ caller, action }: Permit): Promise<void> => confirm(caller, action),
 
-    confirm: ({ caller, action }) => confirm(caller, action),
+    /** For data sent in parts: checks again for each stretch that the caller may still have it, and throws if not. */
+    during: <T>({ caller }: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T> =>
+      watch(caller, verb, entries) as Watched<never>,
 
-    during: ({ caller }, verb, entries) => watch(caller, verb, entries) as Watched<never>,
+    /** Records that a caller exceeded a rate limit and was refused. */
+    limited: (caller: Caller, verb: AuditAction, subject: Subject): Promise<void> =>
+      noteDenied(caller, verb, subject, 'rate limit'),
 
-    limited: (caller, verb, subject) => noteDenied(caller, verb, subject, 'rate limit'),
-
-    withdrawn: (caller, verb) => noteWithdrawn(caller, verb, null),
+    /** Records a request whose caller lost their authority in the meantime. */
+    withdrawn: (caller: Caller, verb: string): Promise<void> => noteWithdrawn(caller, verb, null),
   };
 }
 

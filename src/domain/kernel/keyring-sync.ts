@@ -13,19 +13,7 @@ import type { Store } from '../../store/store.ts';
 /** Every change to the stored keyring touches this id. */
 export const keyringTouch = 'keyring';
 
-export interface KeyringSync {
-  /** Resolves once the terms named by these bytes are known, if they can be. */
-  ensureKeysFor(...sealed: readonly Sealed[]): Promise<void>;
-  /**
-   * Call it before sealing: it makes the current term known, and returns the statement that refuses the transaction
-   * if the term is no longer current.
-   */
-  requireCurrent(): Promise<Statement>;
-  /** Checks whether the stored keyring has changed. */
-  refresh(): Promise<void>;
-  /** The provider of the root key that wraps the stored keyring. */
-  rootKeyProvider(): string;
-}
+export type KeyringSync = ReturnType<typeof keyringSyncWith>;
 
 interface KeyringSyncParts {
   readonly store: Store;
@@ -35,7 +23,7 @@ interface KeyringSyncParts {
   readonly stored: Sealed;
 }
 
-export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSyncParts): KeyringSync {
+export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSyncParts) {
   let known = stored;
   let looking: Promise<void> | null = null;
 
@@ -69,19 +57,26 @@ export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSync
   });
 
   return {
+    /** Checks whether the stored keyring has changed. */
     refresh,
 
-    ensureKeysFor: async (...sealed) => {
+    /** Resolves once the terms named by these bytes are known, if they can be. */
+    ensureKeysFor: async (...sealed: readonly Sealed[]): Promise<void> => {
       // The look-up that we join may have begun before the term was stored; then a second one finds it.
       for (let looks = 0; looks < 2 && !sealed.every(bytes => keyring.knows(bytes)); looks++) await refresh();
     },
 
-    requireCurrent: async () => {
+    /**
+     * Call it before sealing: it makes the current term known, and returns the statement that refuses the transaction
+     * if the term is no longer current.
+     */
+    requireCurrent: async (): Promise<Statement> => {
       await refresh();
       return store.keyring.requireCurrent(known);
     },
 
-    rootKeyProvider: () => factsOf(known).provider,
+    /** The provider of the root key that wraps the stored keyring. */
+    rootKeyProvider: (): string => factsOf(known).provider,
   };
 }
 

@@ -21,15 +21,7 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[];
 }
 
-export interface OAuthClients {
-  find(id: string): Promise<OAuthClient | null>;
-  /** The client's new id, with what it registered. Throws if it may not register. */
-  register(sent: unknown): {
-    readonly id: string;
-    readonly name: string;
-    readonly redirectUris: readonly string[];
-  };
-}
+export type OAuthClients = ReturnType<typeof oauthClientsWith>;
 
 export interface OAuthClientSettings {
   /** The operator's own list. */
@@ -87,7 +79,7 @@ interface Kept {
   readonly until: number;
 }
 
-export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
+export function oauthClientsWith(parts: OAuthClientParts) {
   const { keyring, documents, mayFetch, fetchDocument, now } = parts;
   const known = new Map(
     [...builtIn, ...documents].map(document => [document.client_id, clientOf(document, true)]),
@@ -132,14 +124,15 @@ export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
   }
 
   return {
-    find: async id => {
+    find: async (id: string): Promise<OAuthClient | null> => {
       if (id.length > longestId) return null;
       const found = known.get(id) ?? registeredIn(id);
       if (found !== null || !mayFetch || !isDocumentAddress(id)) return found;
       return fetched(id);
     },
 
-    register: sent => {
+    /** The client's new id, with what it registered. Throws if it may not register. */
+    register: (sent: unknown) => {
       const { success, data } = clientRegistration.safeParse(sent);
       if (!success)
         throw new OAuthError('invalid_client_metadata', 'redirect_uris must be 1 to 4 short addresses');

@@ -21,19 +21,6 @@ import type { AuthorizationRequest } from './authorization-requests.ts';
 import { type ClientFacts, type GrantRecords, grantSubject, present } from './grant-records.ts';
 import { refreshTokensWith } from './refresh-tokens.ts';
 
-export interface OAuthGrants {
-  /** Returns the code for the client. */
-  approve(as: SignedInAs, asked: AuthorizationRequest, consent: ConsentBody): Promise<string>;
-  deny(as: SignedInAs, asked: AuthorizationRequest): Promise<void>;
-  /** The person's grants that still work. */
-  list(as: SignedInAs): Promise<OAuthGrant[]>;
-  revoke(as: SignedInAs, id: string): Promise<void>;
-  /** Ends any person's grant, for the operator. */
-  endBy(operator: Caller, id: string): Promise<void>;
-  /** Called with the access key or the refresh token; any other token changes nothing. */
-  revokeByToken(token: string, origin: Origin): Promise<void>;
-}
-
 const second = 1_000;
 const codeLife = 60 * second;
 /** Per member. */
@@ -44,7 +31,7 @@ export function oauthGrantsWith(
   { keyOf, ofToken, end, holderOf }: GrantRecords,
   proofs: Pick<Proofs, 'require'>,
   records: Records,
-): OAuthGrants {
+) {
   const tokens = refreshTokensWith(keyring);
 
   async function own({ person }: SignedInAs): Promise<OAuthGrantRow[]> {
@@ -106,7 +93,8 @@ export function oauthGrantsWith(
   }
 
   return {
-    approve: async (as, asked, consent) => {
+    /** Returns the code for the client. */
+    approve: async (as: SignedInAs, asked: AuthorizationRequest, consent: ConsentBody): Promise<string> => {
       const until = now() + (consent.expires_in ?? defaultGrantLife) * second;
       await checkConsent(as, consent.vault_id, consent.scopes, until);
       const { row, code } = newGrant(as, asked, consent, until);
@@ -121,7 +109,7 @@ export function oauthGrantsWith(
       return code;
     },
 
-    deny: async (as, { client, redirectUri }) => {
+    deny: async (as: SignedInAs, { client, redirectUri }: AuthorizationRequest): Promise<void> => {
       const subject = { type: 'oauth-grant', id: newId(), name: client.name, revision: 1 };
       await guard.own(as.caller, 'oauth-grant.denied', {
         subjects: [{ ...subject, details: { redirect_uri: redirectUri } }],
@@ -129,23 +117,27 @@ export function oauthGrantsWith(
       });
     },
 
-    list: async as => (await Promise.all((await own(as)).map(living))).flat(),
+    /** The person's grants that still work. */
+    list: async (as: SignedInAs): Promise<OAuthGrant[]> =>
+      (await Promise.all((await own(as)).map(living))).flat(),
 
-    revoke: (as, id) =>
+    revoke: (as: SignedInAs, id: string): Promise<void> =>
       retryingStale(async () => {
         const row = (await own(as)).find(one => one.id === id);
         if (row === undefined) throw new Failure('NOT_FOUND');
         await end(row, as.caller, 'revoked by its member');
       }),
 
-    endBy: (operator, id) =>
+    /** Ends any person's grant, for the operator. */
+    endBy: (operator: Caller, id: string): Promise<void> =>
       retryingStale(async () => {
         const row = await store.oauthGrants.byId(id);
         if (row?.organization_id !== operator.organizationId) throw new Failure('NOT_FOUND');
         await end(stamps.oauthGrant.believe(row), operator, 'ended by the operator');
       }),
 
-    revokeByToken: (token, origin) =>
+    /** Called with the access key or the refresh token; any other token changes nothing. */
+    revokeByToken: (token: string, origin: Origin): Promise<void> =>
       retryingStale(async () => {
         const row = await ofToken(token);
         if (row === undefined || !tokens.isOf(token, row, await keyOf(row))) return;

@@ -45,12 +45,6 @@ export interface Issued {
   readonly scope: string;
 }
 
-export interface TokenRequests {
-  /** Both throw an `OAuthError`. */
-  exchange(request: CodeRequest, origin: Origin): Promise<Issued>;
-  refresh(request: TokenRequest, origin: Origin): Promise<Issued>;
-}
-
 const second = 1_000;
 const accessLife = 3_600 * second;
 /** How long a refresh is answered again with the same tokens, while the newest refresh token is unused. */
@@ -63,7 +57,7 @@ export function tokenRequestsWith(
   parts: Parts,
   attempts: MinuteCounter,
   { find, keyOf, end, holderOf }: GrantRecords,
-): TokenRequests {
+) {
   const { store, keyring, stamps, guard, now } = parts;
   const tokens = refreshTokensWith(keyring);
   const restrictionKeys = restrictionKeysWith(parts);
@@ -227,8 +221,11 @@ export function tokenRequestsWith(
   }
 
   return {
-    exchange: (request, origin) => retryingStale(() => exchangeOnce(request, origin)),
+    /** Both throw an `OAuthError`. */
+    exchange: (request: CodeRequest, origin: Origin): Promise<Issued> =>
+      retryingStale(() => exchangeOnce(request, origin)),
 
-    refresh: (request, origin) => retryingStale(() => refreshOnce(request, origin)),
+    refresh: (request: TokenRequest, origin: Origin): Promise<Issued> =>
+      retryingStale(() => refreshOnce(request, origin)),
   };
 }

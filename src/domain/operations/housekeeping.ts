@@ -9,11 +9,6 @@ import type { Records } from '../resources/records.ts';
 import { actionOn } from '../resources/subject.ts';
 import { trashKept } from '../resources/trash.ts';
 
-export interface Housekeeping {
-  /** Does one small step; returns true if more may be left. */
-  step(): Promise<boolean>;
-}
-
 const perStep = 50;
 const mintedPerStep = 1_000;
 const windowsKept = 3_600;
@@ -25,15 +20,13 @@ interface HousekeepingParts extends Parts {
   readonly aged: () => number;
 }
 
-export function housekeepingWith(
-  { store, guard, now, aged, newId }: HousekeepingParts,
-  records: Records,
-): Housekeeping {
+export function housekeepingWith({ store, guard, now, aged, newId }: HousekeepingParts, records: Records) {
   const housekeeper = (organizationId: string) =>
     trustedCaller('operator', 'housekeeping', 'housekeeping', organizationId, newId());
 
   return {
-    step: async () => {
+    /** Does one small step; returns true if more may be left. */
+    step: async (): Promise<boolean> => {
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
       const approvals = await store.approvals.forget(aged() - approvalsKept, approvalsPerStep);

@@ -21,15 +21,7 @@ type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
 
 type Reading = Permit<'logs:read'>;
 
-export interface Logs {
-  requests(permit: Reading, query: RequestLogQuery): Promise<List<RequestLog>>;
-  request(permit: Reading, id: string): Promise<RequestLog>;
-  /** Every matching entry, newest first, one stretch at a time. */
-  exportRequests(permit: Reading, query: RequestQuery): Promise<Watched<RequestLog>>;
-  audits(permit: Reading, query: AuditLogQuery): Promise<List<AuditLog>>;
-  audit(permit: Reading, id: string): Promise<AuditLog>;
-  exportAudits(permit: Reading, query: AuditQuery): Promise<Watched<AuditLog>>;
-}
+export type Logs = ReturnType<typeof logsWith>;
 
 export interface LogParts {
   readonly ledger: Ledger;
@@ -41,7 +33,7 @@ const stretch = 50;
 /** In entries. */
 const auditStretch = 500;
 
-export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Logs {
+export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
   /** Entries that can't be filed now, because nothing can be written, appear later; the others are shown anyway. */
   const settled = () => ledger.settle().catch(() => {});
 
@@ -79,7 +71,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
   }
 
   return {
-    async requests(permit, query) {
+    async requests(permit: Reading, query: RequestLogQuery): Promise<List<RequestLog>> {
       await settled();
       const filter = filterOf(permit, query);
       const { blocks, skip } = await store.requestLogs.page(filter, query);
@@ -87,7 +79,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
       return listOf(entries.slice(skip, skip + query.limit), await store.requestLogs.total(filter), query);
     },
 
-    async request(permit, id) {
+    async request(permit: Reading, id: string): Promise<RequestLog> {
       const block = await store.requestLogs.block(blockIdOf(id));
       const entries = block === undefined ? [] : matching(await shown.block(block), filterOf(permit, {}));
       const found = entries.find(entry => entry.id === id);
@@ -95,23 +87,24 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
       return found;
     },
 
-    async exportRequests(permit, query) {
+    /** Every matching entry, newest first, one stretch at a time. */
+    async exportRequests(permit: Reading, query: RequestQuery): Promise<Watched<RequestLog>> {
       await settled();
       return guard.during(permit, 'request-logs.exported', stretches(filterOf(permit, query)));
     },
 
-    async audits(permit, query) {
+    async audits(permit: Reading, query: AuditLogQuery): Promise<List<AuditLog>> {
       if (permit.vaults !== null) return listOf<AuditLog>([], 0, query);
       const { rows, total } = await store.logs.auditPage(auditFilterOf(permit, query), query);
       return listOf((await shown.audits(rows)).map(presentAudit), total, query);
     },
 
-    async audit(permit, id) {
+    async audit(permit: Reading, id: string): Promise<AuditLog> {
       const row = await guard.found(permit, await store.logs.audit(permit.caller.organizationId, id));
       return presentAudit(await shown.audit(row));
     },
 
-    async exportAudits(permit, query) {
+    async exportAudits(permit: Reading, query: AuditQuery): Promise<Watched<AuditLog>> {
       const filter = permit.vaults === null ? auditFilterOf(permit, query) : null;
       return guard.during(permit, 'audit-logs.exported', auditStretches(filter));
     },

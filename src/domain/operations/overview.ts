@@ -46,10 +46,7 @@ interface NamedRow {
 
 type Reading = Permit<'organization:read'>;
 
-export interface Overviews {
-  overview(permit: Reading): Promise<Overview>;
-  about(permit: Reading): Promise<About>;
-}
+export type Overviews = ReturnType<typeof overviewsWith>;
 
 interface OverviewParts extends Parts {
   readonly organizations: Organizations;
@@ -57,7 +54,7 @@ interface OverviewParts extends Parts {
   readonly facts: Facts;
 }
 
-export function overviewsWith(parts: OverviewParts): Overviews {
+export function overviewsWith(parts: OverviewParts) {
   const { store, keyring, stamps, keyringSync, now, organizations, ledger, facts } = parts;
 
   /** The counters contain only ids. The names of records that still exist are added if the caller may see them. */
@@ -195,7 +192,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
   }
 
   return {
-    async overview(permit) {
+    async overview(permit: Reading): Promise<Overview> {
       const { caller } = permit;
       return {
         ...(await readsOf(caller)),
@@ -207,7 +204,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
       };
     },
 
-    async about({ caller }) {
+    async about({ caller }: Reading): Promise<About> {
       await keyringSync.refresh();
       return {
         version: facts.version,

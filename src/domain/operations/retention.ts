@@ -37,12 +37,7 @@ export interface Kept {
   readonly days: number;
 }
 
-export interface Retention {
-  /** Removes a few request entries; returns true if more may be left. */
-  prune(kept: Kept): Promise<boolean>;
-  /** Moves a few audit entries to an archive in the folder; returns true if more may be left. */
-  archive(kept: Kept, folder: string): Promise<boolean>;
-}
+export type Retention = ReturnType<typeof retentionWith>;
 
 /** In blocks. */
 const step = 50;
@@ -62,7 +57,7 @@ interface RetentionParts extends Parts {
   readonly revisions: Revisions;
 }
 
-export function retentionWith(parts: RetentionParts): Retention {
+export function retentionWith(parts: RetentionParts) {
   const { store, ledger, revisions, guard, keyring, now } = parts;
 
   /** The state recorded for the newest archive, if that entry was written with the keyring. */
@@ -148,7 +143,8 @@ export function retentionWith(parts: RetentionParts): Retention {
   }
 
   return {
-    async prune({ aged, days }) {
+    /** Removes a few request entries; returns true if more may be left. */
+    async prune({ aged, days }: Kept): Promise<boolean> {
       if (days === 0) return false;
       await ledger.settle();
       const blocks = await store.requestLogs.oldest(firstIdAt(aged() - days * day), step);
@@ -164,7 +160,8 @@ export function retentionWith(parts: RetentionParts): Retention {
       return blocks.length === step;
     },
 
-    async archive(kept, folder) {
+    /** Moves a few audit entries to an archive in the folder; returns true if more may be left. */
+    async archive(kept: Kept, folder: string): Promise<boolean> {
       if (kept.days === 0) return false;
       const rows = await due(kept);
       if (rows.length === 0) return false;

@@ -51,15 +51,7 @@ export interface RotationReport {
   readonly needed: readonly number[];
 }
 
-export interface Rotation {
-  state(): Promise<RotationState>;
-  run(operator: Operator, options?: RotationOptions): Promise<RotationReport>;
-  /**
-   * Wraps the same keyring with another root key: until then the old one opens it, afterwards the new one. `to`
-   * returns a new wrapper each time, so that the result is proven to open before it is stored.
-   */
-  changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void>;
-}
+export type Rotation = ReturnType<typeof rotationWith>;
 
 interface RotationParts extends Parts {
   readonly wrapper: KeyringWrapper;
@@ -67,7 +59,7 @@ interface RotationParts extends Parts {
 
 const batch = 50;
 
-export function rotationWith(parts: RotationParts): Rotation {
+export function rotationWith(parts: RotationParts) {
   const { store, keyring, guard, keyringSync, wrapper, now } = parts;
   const rewrappers = rewrappersWith(parts);
 
@@ -142,7 +134,7 @@ export function rotationWith(parts: RotationParts): Rotation {
   }
 
   return {
-    async state() {
+    async state(): Promise<RotationState> {
       const { ring } = await load();
       const behind = { vault: 0, webhook: 0, account: 0 };
       for (const holder of termHolders)
@@ -150,7 +142,7 @@ export function rotationWith(parts: RotationParts): Rotation {
       return { terms: ring.terms, behind, rootKeyProvider: keyringSync.rootKeyProvider() };
     },
 
-    async run(operator, { newTerm, onStart = () => {}, onMoved = () => {} } = {}) {
+    async run(operator: Operator, { newTerm, onStart = () => {}, onMoved = () => {} }: RotationOptions = {}) {
       const resumed = await begin(operator, newTerm);
       onStart(keyring.term, resumed);
       const moved = { vault: 0, webhook: 0, account: 0 };
@@ -159,7 +151,11 @@ export function rotationWith(parts: RotationParts): Rotation {
       return { term: keyring.term, resumed, moved, damaged, ...(await retire(operator)) };
     },
 
-    async changeRootKey(operator, to) {
+    /**
+     * Wraps the same keyring with another root key: until then the old one opens it, afterwards the new one. `to`
+     * returns a new wrapper each time, so that the result is proven to open before it is stored.
+     */
+    async changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void> {
       await retryingStale(async () => {
         const { stored, ring } = await load();
         const after = await to().wrap(ring);

@@ -18,22 +18,12 @@ import { emailKey, sameAddress } from './email.ts';
 
 export type Person = Holder;
 
-export interface People {
-  /** From the cache if it can be trusted. */
-  byMember(memberId: string): Promise<Person | undefined>;
-  /** From the store, for callers about to change it. */
-  fresh(memberId: string): Promise<Person | undefined>;
-  byAccount(accountId: string): Promise<Person | undefined>;
-  /** Everyone with exactly this address, in any organization. */
-  byEmail(email: string): Promise<Person[]>;
-  /** All accounts that this person of the issuer has signed in to before. */
-  byIdentity(issuer: string, subject: string): Promise<Person[]>;
-}
+export type People = ReturnType<typeof peopleWith>;
 
 const mostKept = 5_000;
 const nobody = '00000000-0000-7000-8000-000000000000';
 
-export function peopleWith(store: Store, stamps: Stamps): People {
+export function peopleWith(store: Store, stamps: Stamps) {
   const kept = new RowCache<Person>(store, mostKept);
 
   async function withAccount(member: MemberRow): Promise<Person | undefined> {
@@ -43,6 +33,7 @@ export function peopleWith(store: Store, stamps: Stamps): People {
     return { member, account: stamps.account.believe(account), groups };
   }
 
+  /** From the store, for callers about to change it. */
   async function fresh(memberId: string): Promise<Person | undefined> {
     const member = await store.accounts.member(memberId);
     return member && withAccount(stamps.member.believe(member));
@@ -50,14 +41,17 @@ export function peopleWith(store: Store, stamps: Stamps): People {
 
   return {
     fresh,
-    byMember: async memberId => kept.get(memberId) ?? kept.load(memberId, () => fresh(memberId)),
+    /** From the cache if it can be trusted. */
+    byMember: async (memberId: string): Promise<Person | undefined> =>
+      kept.get(memberId) ?? kept.load(memberId, () => fresh(memberId)),
 
-    byAccount: async accountId => {
+    byAccount: async (accountId: string): Promise<Person | undefined> => {
       const account = await store.accounts.account(accountId);
       return account && fresh(stamps.account.believe(account).member_id);
     },
 
-    byEmail: async email => {
+    /** Everyone with exactly this address, in any organization. */
+    byEmail: async (email: string): Promise<Person[]> => {
       const alike = await store.accounts.membersByEmail(emailKey(email));
       const members = alike.filter(member => sameAddress(member.email, email));
       // Makes the same queries as for a known person.
@@ -69,7 +63,8 @@ export function peopleWith(store: Store, stamps: Stamps): People {
       return (await Promise.all(people)).filter(person => person !== undefined);
     },
 
-    byIdentity: async (issuer, subject) => {
+    /** All accounts that this person of the issuer has signed in to before. */
+    byIdentity: async (issuer: string, subject: string): Promise<Person[]> => {
       const accounts = await store.accounts.accountsOfIdentity(issuer, subject);
       const people = accounts.map(account => fresh(stamps.account.believe(account).member_id));
       return (await Promise.all(people)).filter(person => person !== undefined);

@@ -29,11 +29,7 @@ import {
   type VaultRequest,
 } from './vault-request.ts';
 
-export interface VaultReads {
-  read(request: VaultRequest, encoding?: AnswerEncoding | null): Promise<ReadResult>;
-  /** Records a request that is refused before the caller is known. Nothing is read for it. */
-  refuse(request: RequestFacts, failure: Failure): Promise<ReadRefusal>;
-}
+export type VaultReads = ReturnType<typeof vaultReadsWith>;
 
 export interface VaultReadParts extends Parts {
   readonly ledger: Ledger;
@@ -51,7 +47,7 @@ type Prepared =
   | { unchanged: string }
   | { failure: Failure };
 
-export function vaultReadsWith(parts: VaultReadParts): VaultReads {
+export function vaultReadsWith(parts: VaultReadParts) {
   const { store, ledger, authenticate, vaultAnswers, toolAnswers, now, newId, meter } = parts;
   const cache = new AnswerCache(store);
   const fairTurns = new TimedTurns();
@@ -214,7 +210,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   }
 
   return {
-    read(request, encoding = null) {
+    read(request: VaultRequest, encoding: AnswerEncoding | null = null): Promise<ReadResult> {
       const findings = newFindings(request);
       const prepared = preparing(request, encoding, findings);
       return prepared instanceof Promise
@@ -222,7 +218,8 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
         : logged(request, findings, prepared);
     },
 
-    async refuse(request, failure) {
+    /** Records a request that is refused before the caller is known. Nothing is read for it. */
+    async refuse(request: RequestFacts, failure: Failure): Promise<ReadRefusal> {
       const findings = newFindings(request);
       Object.assign(findings, await attribute(request, failure));
       return loggedRefusal(request, findings, failure);

@@ -91,7 +91,7 @@ export function certificatesWith(
     const stored = await store.resources.withValue(row.vault_id, row.id);
     if (stored === undefined) throw new Failure('NOT_FOUND');
     const { value } = stamps.resource.believe(stored);
-    return guard.reveal(permit, verb, revealedOf(row), () => records.openValue(row, sealer, value));
+    return guard.reveal(permit, verb, [revealedOf(row)], () => records.openValue(row, sealer, value));
   }
 
   async function source(permit: Writing, body: CertificateCreate): Promise<ImportedCertificate> {

@@ -90,7 +90,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       const { row: vault, sealer } = await records.openVault(permit, vault_id);
       const compared = { ...subjectOf(vault), details: { secrets: items.length } };
       await take(caller, 'secrets.compared', compared, items.length);
-      return guard.reveal(permit, 'secrets.compared', compared, async () => ({
+      return guard.reveal(permit, 'secrets.compared', [compared], async () => ({
         results: await Promise.all(
           items.map(async ({ name, value }) => {
             const named = await store.resources.byName(vault.id, 'secret', name);
@@ -115,7 +115,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       const revealing = await guard.admit(caller, 'secrets:reveal');
       const details = { vaults: query.vault_ids };
       const subjects = vaults.map(({ row }) => ({ ...subjectOf(row), details }));
-      const compared = await guard.revealAll(
+      const compared = await guard.reveal(
         revealing,
         'vault.compared',
         [subjects[0]!, ...subjects.slice(1)],

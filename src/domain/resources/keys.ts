@@ -95,7 +95,7 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       if (stored === undefined) throw new Failure('NOT_FOUND');
       const { value } = stamps.resource.believe(stored);
       const labels = records.openLabels(row, sealer);
-      return guard.reveal(permit, 'key.revealed', revealedOf(row), () => ({
+      return guard.reveal(permit, 'key.revealed', [revealedOf(row)], () => ({
         ...presentKey({ row, labels }),
         pem: records.openValue(row, sealer, value),
       }));

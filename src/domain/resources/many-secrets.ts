@@ -68,7 +68,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       return [];
     }
     const found: [Opened, ...Opened[]] = [first, ...others];
-    const copies = await guard.revealAll(permit, 'secret.copied', revealedAll(found), () =>
+    const copies = await guard.reveal(permit, 'secret.copied', revealedAll(found), () =>
       Promise.all(found.map(one => copyOf(one, vaultId))),
     );
     const outcomes = await secrets.writeAll(writing, copies);
@@ -78,7 +78,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
   return {
     async reveal(permit: Revealing, ids: readonly string[]): Promise<RevealedSecrets> {
       const found = await findAll(permit, ids);
-      return guard.revealAll(permit, 'secret.revealed', revealedAll(found), () => ({
+      return guard.reveal(permit, 'secret.revealed', revealedAll(found), () => ({
         data: found.map(({ secret, value }) => ({ ...secret, value: value() })),
       }));
     },

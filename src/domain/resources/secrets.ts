@@ -119,7 +119,7 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
       const { sealer } = await records.vaultOf(row);
       const labels = records.openLabels(row, sealer);
       const revealed = revealedOf(row, version.version);
-      return guard.reveal(permit, 'secret.revealed', revealed, () => ({
+      return guard.reveal(permit, 'secret.revealed', [revealed], () => ({
         ...presentSecret({ row, labels }),
         version: version.version,
         content_type: contentTypeOf(version, row),

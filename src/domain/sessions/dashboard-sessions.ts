@@ -42,28 +42,7 @@ export interface RelatedWrites {
   readonly touches?: readonly string[];
 }
 
-export interface DashboardSessions {
-  /** Returns the new session's token. */
-  start(person: Person, method: string, origin: Origin, related: RelatedWrites): Promise<string>;
-  /** Refuses a caller who isn't signed in. An invalid cookie counts against its network address. */
-  require(token: string | null, origin: Origin): Promise<SignedInAs>;
-  /** The signed-in person, if a cookie was sent. An invalid cookie counts as a failure too. */
-  recognise(token: string | null, origin: Origin): Promise<SignedInAs | null>;
-  find(token: string | null, origin: Origin): Promise<SignedInAs | null>;
-  /**
-   * Reads the session again from the store, for a caller about to change it. Refuses a session that has ended in the
-   * meantime.
-   */
-  again(id: string, origin: Origin): Promise<SignedInAs>;
-  /** Records that the person proved their identity again, together with what the proof used up. */
-  proven(as: SignedInAs, related: RelatedWrites): Promise<void>;
-  list(as: SignedInAs): Promise<Session[]>;
-  end(as: SignedInAs, id: string): Promise<void>;
-  /** Ends any person's session, for the operator. */
-  endBy(operator: Caller, id: string): Promise<void>;
-  /** Moves this session to the next epoch; all others end. */
-  renew(as: SignedInAs, epoch: number): { subject: SubjectChange; statements: Statement[] };
-}
+export type DashboardSessions = ReturnType<typeof dashboardSessionsWith>;
 
 interface Live {
   readonly row: DashboardSessionRow;
@@ -74,7 +53,7 @@ export function dashboardSessionsWith(
   { store, keyring, stamps, guard, now, newId }: Parts,
   people: People,
   lockOut: LockOut,
-): DashboardSessions {
+) {
   const kept = new RowCache<Live>(store, mostKept);
   const nobody = keyring.tokenDigest(mintToken('session', '00000000-0000-7000-8000-000000000000'));
 
@@ -154,9 +133,12 @@ export function dashboardSessionsWith(
   return {
     find,
 
-    require: async (token, origin) => (await find(token, origin)) ?? lockOut.refuse(origin),
+    /** Refuses a caller who isn't signed in. An invalid cookie counts against its network address. */
+    require: async (token: string | null, origin: Origin): Promise<SignedInAs> =>
+      (await find(token, origin)) ?? lockOut.refuse(origin),
 
-    recognise: async (token, origin) => {
+    /** The signed-in person, if a cookie was sent. An invalid cookie counts as a failure too. */
+    recognise: async (token: string | null, origin: Origin): Promise<SignedInAs | null> => {
       const found = await find(token, origin);
       if (found !== null || token === null) return found;
       lockOut.check(origin);
@@ -164,7 +146,11 @@ export function dashboardSessionsWith(
       return null;
     },
 
-    again: async (id, origin) => {
+    /**
+     * Reads the session again from the store, for a caller about to change it. Refuses a session that has ended in the
+     * meantime.
+     */
+    again: async (id: string, origin: Origin): Promise<SignedInAs> => {
       const current = await load(id);
       const person = current && (await people.fresh(current.row.member_id));
       if (person === undefined || isOver(current!) || !isOf(current!.row, person))
@@ -173,7 +159,11 @@ export function dashboardSessionsWith(
       return { caller: callerOf(person, origin, proofOf(session, person)), person, session };
     },
 
-    proven: async ({ caller, person, session }, { subjects = [], statements = [], touches = [] }) => {
+    /** Records that the person proved their identity again, together with what the proof used up. */
+    proven: async (
+      { caller, person, session }: SignedInAs,
+      { subjects = [], statements = [], touches = [] }: RelatedWrites,
+    ): Promise<void> => {
       const row = stamps.session.revise(session, { proven_at: now() }, now());
       await guard.own(caller, 'session.proven', {
         subjects: [subjectOf(row, person), ...subjects],
@@ -183,7 +173,13 @@ export function dashboardSessionsWith(
       });
     },
 
-    start: async (person, method, origin, { subjects = [], statements = [], touches = [] }) => {
+    /** Returns the new session's token. */
+    start: async (
+      person: Person,
+      method: string,
+      origin: Origin,
+      { subjects = [], statements = [], touches = [] }: RelatedWrites,
+    ): Promise<string> => {
       const id = newId();
       const token = mintToken('session', id);
       const row = newRow(person, method, origin, token, id);
@@ -207,20 +203,21 @@ export function dashboardSessionsWith(
       return token;
     },
 
-    list: async ({ person, session: current }) => {
+    list: async ({ person, session: current }: SignedInAs): Promise<Session[]> => {
       const rows = (await store.accounts.sessionsOf(person.member.id)).map(stamps.session.believe);
       return rows
         .filter(row => isOf(row, person) && !isOver({ row, usedAt: row.used_at }))
         .map(row => present(row, row.id === current.id));
     },
 
-    end: async ({ person, caller }, id) => {
+    end: async ({ person, caller }: SignedInAs, id: string): Promise<void> => {
       const row = await store.accounts.session(id);
       if (row === undefined || row.member_id !== person.member.id) throw new Failure('NOT_FOUND');
       await end(caller, row, person);
     },
 
-    endBy: async (operator, id) => {
+    /** Ends any person's session, for the operator. */
+    endBy: async (operator: Caller, id: string): Promise<void> => {
       const row = await store.accounts.session(id);
       const person = row && (await people.byMember(row.member_id));
       if (person === undefined || row!.organization_id !== operator.organizationId)
@@ -228,10 +225,11 @@ export function dashboardSessionsWith(
       await end(operator, row!, person);
     },
 
-    renew: ({ session, person }, epoch) => {
+    /** Moves this session to the next epoch; all others end. */
+    renew: ({ session, person }: SignedInAs, epoch: number) => {
       const row = stamps.session.revise(session, { epoch, used_at: now() }, now());
       return {
-        subject: { ...subjectOf(row, person), verb: 'session.renewed' },
+        subject: { ...subjectOf(row, person), verb: 'session.renewed' as const },
         statements: [
           store.accounts.updateSession(row),
           store.accounts.removeOtherSessions(person.member.id, row.id),

@@ -21,27 +21,7 @@ const waits = [0, 0, 0, 0, 0, 30, 60, 120, 240, 480, 900, 1800, 3600].map(second
 /** Factors that can be guessed. */
 export type Factor = 'password' | 'code';
 
-export interface LockOut {
-  /** Counts an attempt, or refuses it. */
-  take(account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
-  /**
-   * The same for a signed-in person. The attempt also counts for the account, but only failures in this session can
-   * refuse it: other people's guesses at the sign-in page don't keep a person from changing their password.
-   */
-  takeInSession(sessionId: string, account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
-  /**
-   * Counts an attempt at the password of each of these accounts, which share an email address. Returns those that may
-   * be tried, or refuses if none may.
-   */
-  takeEach(accounts: readonly AccountRow[], emailKey: string, origin: Origin): Promise<ReadonlySet<string>>;
-  /** Refuses a network address with too many failures. */
-  check(origin: Origin): void;
-  failed(origin: Origin): void;
-  /** Refuses a failed attempt with 401, or with 429 if too many came from the address. */
-  refuse(origin: Origin): never;
-  forget(account: AccountRow, factor: Factor): Statement;
-  forgetInSession(sessionId: string, factor: Factor): Statement;
-}
+export type LockOut = ReturnType<typeof lockOutWith>;
 
 interface LockOutParts {
   readonly store: Store;
@@ -51,12 +31,13 @@ interface LockOutParts {
   readonly now: () => number;
 }
 
-export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutParts): LockOut {
+export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutParts) {
   const subjectOf = ({ id }: AccountRow, factor: Factor) =>
     keyring.blindIndex('lock-out', `account ${id} ${factor}`);
   const inSession = (id: string, factor: Factor) => keyring.blindIndex('lock-out', `session ${id} ${factor}`);
   const nobody = (emailKey: string) => keyring.blindIndex('lock-out', `address ${emailKey}`);
 
+  /** Refuses a network address with too many failures. */
   function check({ address }: Origin): void {
     const wait = attempts.blockedFor(address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
@@ -91,26 +72,38 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
 
   return {
     check,
-    failed: ({ address }) => attempts.add(address),
-    forget: (account, factor) => store.accounts.clearAttempts(subjectOf(account, factor)),
-    forgetInSession: (id, factor) => store.accounts.clearAttempts(inSession(id, factor)),
+    failed: ({ address }: Origin): void => attempts.add(address),
+    forget: (account: AccountRow, factor: Factor): Statement =>
+      store.accounts.clearAttempts(subjectOf(account, factor)),
+    forgetInSession: (id: string, factor: Factor): Statement =>
+      store.accounts.clearAttempts(inSession(id, factor)),
 
-    refuse: origin => {
+    /** Refuses a failed attempt with 401, or with 429 if too many came from the address. */
+    refuse: (origin: Origin): never => {
       const wait = attempts.blockedFor(origin.address);
       attempts.add(origin.address);
       throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : new Failure('UNAUTHORIZED');
     },
 
-    take: async (account, factor, origin) => {
+    /** Counts an attempt, or refuses it. */
+    take: async (account: AccountRow, factor: Factor, origin: Origin): Promise<void> => {
       await taken([subjectOf(account, factor)], origin);
     },
 
-    takeInSession: async (sessionId, account, factor, origin) => {
+    /**
+     * The same for a signed-in person. The attempt also counts for the account, but only failures in this session can
+     * refuse it: other people's guesses at the sign-in page don't keep a person from changing their password.
+     */
+    takeInSession: async (sessionId: string, account: AccountRow, factor: Factor, origin: Origin) => {
       await taken([inSession(sessionId, factor)], origin);
       await counted(subjectOf(account, factor));
     },
 
-    takeEach: async (accounts, emailKey, origin) => {
+    /**
+     * Counts an attempt at the password of each of these accounts, which share an email address. Returns those that may
+     * be tried, or refuses if none may.
+     */
+    takeEach: async (accounts: readonly AccountRow[], emailKey: string, origin: Origin) => {
       const ids = new Map(accounts.map(account => [subjectOf(account, 'password'), account.id]));
       const open = await taken(ids.size === 0 ? [nobody(emailKey)] : [...ids.keys()].sort(), origin);
       return new Set(open.map(subject => ids.get(subject) ?? ''));

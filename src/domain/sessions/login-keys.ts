@@ -7,7 +7,6 @@ import type { Origin } from '../../access/caller.ts';
 import { unstored } from '../../access/caller.ts';
 import type { GrantedRole } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
-import type { CreatedApiKey } from '../../contract/access.ts';
 import type { LoginKey } from '../../contract/device-login.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Statement } from '../../store/engine/engine.ts';
@@ -30,15 +29,7 @@ interface NewLoginKey {
   readonly until: number;
 }
 
-export interface LoginKeys {
-  /** Null if the member could no longer grant it. */
-  create(wanted: NewLoginKey, origin: Origin, related: readonly Statement[]): Promise<CreatedApiKey | null>;
-  /** The person's keys that still work. */
-  list(as: SignedInAs): Promise<LoginKey[]>;
-  revoke(as: SignedInAs, id: string): Promise<void>;
-  /** Called by the holder of the key. */
-  revokeItself(token: string, origin: Origin): Promise<void>;
-}
+export type LoginKeys = ReturnType<typeof loginKeysWith>;
 
 interface LoginKeyParts extends Parts {
   readonly people: People;
@@ -51,7 +42,7 @@ const mostKeys = 20;
 /** The newest of these are shown. */
 const mostCreated = 100;
 
-export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
+export function loginKeysWith(parts: LoginKeyParts) {
   const { store, keyring, stamps, guard, people, authenticate, now } = parts;
 
   async function all({ member }: Person): Promise<CredentialRow[]> {
@@ -96,7 +87,8 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   }
 
   return {
-    create: async (wanted, origin, related) => {
+    /** Null if the member could no longer grant it. */
+    create: async (wanted: NewLoginKey, origin: Origin, related: readonly Statement[]) => {
       const { login } = wanted;
       const person = await people.fresh(login.member_id);
       if (person === undefined || !isOf(login, person)) return null;
@@ -122,13 +114,14 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
       return { ...presentApiKey(row), token };
     },
 
-    list: async ({ person }) => {
+    /** The person's keys that still work. */
+    list: async ({ person }: SignedInAs): Promise<LoginKey[]> => {
       const rows = (await all(person)).filter(row => works(row, person));
       const created = await createdBy(person, rows);
       return rows.map(row => ({ ...presentApiKey(row), created: created.get(row.id) ?? [] }));
     },
 
-    revoke: ({ person, caller }, id) =>
+    revoke: ({ person, caller }: SignedInAs, id: string): Promise<void> =>
       retryingStale(async () => {
         const row = (await all(person)).find(one => one.id === id);
         if (row === undefined) throw new Failure('NOT_FOUND');
@@ -140,7 +133,8 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
         });
       }),
 
-    revokeItself: async (token, origin) => {
+    /** Called by the holder of the key. */
+    revokeItself: async (token: string, origin: Origin): Promise<void> => {
       const caller = await authenticate.apiKey(token, origin);
       await retryingStale(async () => {
         const found = await store.credentials.byId(caller.id);

@@ -12,12 +12,7 @@ const randomSize = 16;
 const headSize = timeSize + randomSize;
 const markSize = 16;
 
-export interface Challenges {
-  issue(purpose: string): Buffer;
-  holds(purpose: string, challenge: string): boolean;
-  /** Makes a valid challenge unusable, in the same transaction as the change it is used for. */
-  use(challenge: string): Statement[];
-}
+export type Challenges = ReturnType<typeof challengesWith>;
 
 interface ChallengeParts {
   readonly store: Store;
@@ -26,26 +21,27 @@ interface ChallengeParts {
   readonly random: (size: number) => Uint8Array;
 }
 
-export function challengesWith({ store, keyring, now, random }: ChallengeParts): Challenges {
+export function challengesWith({ store, keyring, now, random }: ChallengeParts) {
   const markOf = (purpose: string, head: Uint8Array) =>
     keyring.stamp('challenge', [purpose, head]).subarray(0, markSize);
 
   return {
-    issue: purpose => {
+    issue: (purpose: string): Buffer => {
       const time = Buffer.alloc(timeSize);
       time.writeUIntBE(now() + lifetime, 0, timeSize);
       const head = Buffer.concat([time, random(randomSize)]);
       return Buffer.concat([head, markOf(purpose, head)]);
     },
 
-    holds: (purpose, challenge) => {
+    holds: (purpose: string, challenge: string): boolean => {
       const bytes = Buffer.from(challenge, 'base64url');
       if (bytes.length !== headSize + markSize) return false;
       const head = bytes.subarray(0, headSize);
       return equalBytes(markOf(purpose, head), bytes.subarray(headSize)) && now() < expiryOf(bytes);
     },
 
-    use: challenge => {
+    /** Makes a valid challenge unusable, in the same transaction as the change it is used for. */
+    use: (challenge: string): Statement[] => {
       const bytes = Buffer.from(challenge, 'base64url');
       return store.accounts.spendChallenge(bytes.toString('base64url'), expiryOf(bytes), now());
     },

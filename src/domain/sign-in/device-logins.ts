@@ -14,7 +14,6 @@ import { mintToken, parseToken } from '../../access/token.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import {
   type ApprovalBody,
-  type DeviceLogin,
   type DeviceLoginBody,
   type DeviceRequest,
   type DeviceToken,
@@ -35,16 +34,6 @@ import type { SignedInAs } from '../sessions/dashboard-sessions.ts';
 import type { LockOut } from '../sessions/lock-out.ts';
 import type { LoginKeys } from '../sessions/login-keys.ts';
 import type { Proofs } from './proofs.ts';
-
-export interface DeviceLogins {
-  /** Requires no credential. The surface adds the address at which people decide. */
-  begin(asked: DeviceLoginBody, origin: Origin): Promise<Omit<DeviceLogin, `verification_${string}`>>;
-  poll(deviceCode: string, origin: Origin): Promise<DeviceToken>;
-  /** The request that the person decides on. */
-  find(as: SignedInAs, userCode: string): Promise<DeviceRequest>;
-  approve(as: SignedInAs, approval: ApprovalBody): Promise<void>;
-  deny(as: SignedInAs, userCode: string): Promise<void>;
-}
 
 /** The requesting program's description of itself, and its address. */
 interface Asked {
@@ -74,7 +63,7 @@ export function deviceLoginsWith(
   loginKeys: LoginKeys,
   proofs: Pick<Proofs, 'require'>,
   pick: (below: number) => number = randomInt,
-): DeviceLogins {
+) {
   const asked = new MinuteCounter(now, mostAsked);
   const entered = new MinuteCounter(now, mostEntered);
   const polled = new Map<string, number>();
@@ -167,7 +156,8 @@ export function deviceLoginsWith(
   }
 
   return {
-    begin: async ({ client = '', host = '' }, origin) => {
+    /** Requires no credential. The surface adds the address at which people decide. */
+    begin: async ({ client = '', host = '' }: DeviceLoginBody, origin: Origin) => {
       await bounded(origin);
       const id = newId();
       const device_code = mintToken('device', id);
@@ -179,7 +169,7 @@ export function deviceLoginsWith(
       }
     },
 
-    poll: (deviceCode, origin) =>
+    poll: (deviceCode: string, origin: Origin): Promise<DeviceToken> =>
       retryingStale(async () => {
         const row = await proven(deviceCode, origin);
         if (now() >= row.expires_at) return answer('expired');
@@ -187,7 +177,8 @@ export function deviceLoginsWith(
         return row.state === 'approved' ? handOut(row, origin) : answer(row.state);
       }),
 
-    find: async (as, userCode) => {
+    /** The request that the person decides on. */
+    find: async (as: SignedInAs, userCode: string): Promise<DeviceRequest> => {
       const { request, created_at, expires_at } = await waiting(as, userCode);
       return {
         ...(JSON.parse(request) as Asked),
@@ -197,7 +188,7 @@ export function deviceLoginsWith(
       };
     },
 
-    approve: async (as, { user_code, role, expires_in = defaultLife }) => {
+    approve: async (as: SignedInAs, { user_code, role, expires_in = defaultLife }: ApprovalBody) => {
       const until = now() + expires_in * second;
       if (!mayOffer(as.caller, role)) throw tooMuch();
       // A session can be stolen, and a hostile page can obtain a click, so creating an API key requires a fresh
@@ -208,7 +199,8 @@ export function deviceLoginsWith(
       await decide(as, user_code, 'device-login.approved', { ...login, role, until });
     },
 
-    deny: (as, userCode) => decide(as, userCode, 'device-login.denied', null),
+    deny: (as: SignedInAs, userCode: string): Promise<void> =>
+      decide(as, userCode, 'device-login.denied', null),
   };
 }
 

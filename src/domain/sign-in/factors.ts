@@ -35,18 +35,7 @@ interface AccountChange {
   readonly statements?: readonly Statement[];
 }
 
-export interface Factors {
-  changePassword(as: SignedInAs, body: PasswordChangeBody): Promise<void>;
-  passkeys(as: SignedInAs): Promise<PasskeyRecord[]>;
-  passkeyOptions(as: SignedInAs, site: Site): Promise<PasskeyOptions>;
-  addPasskey(as: SignedInAs, site: Site, name: string, credential: PasskeyCredential): Promise<PasskeyRecord>;
-  removePasskey(as: SignedInAs, id: string): Promise<void>;
-  beginCodes(as: SignedInAs): Promise<{ secret: string; uri: string }>;
-  confirmCodes(as: SignedInAs, code: string): Promise<{ recovery_codes: string[] }>;
-  removeCodes(as: SignedInAs, proof: ProofBody): Promise<void>;
-}
-
-export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
+export function factorsWith(parts: SignInParts, proofs: Proofs) {
   const { store, stamps, keyringSync, guard, now, sessions, passwords, passkeys, secondFactor, lockOut } =
     parts;
 
@@ -91,7 +80,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
   const purposeOf = ({ account }: Person) => `passkey of ${account.id}`;
 
   return {
-    changePassword: (given, { current, password }) =>
+    changePassword: (given: SignedInAs, { current, password }: PasswordChangeBody): Promise<void> =>
       change(given, async as => {
         const proof = await proofs.require(as, { password: current }, 'current');
         const { member, account } = as.person;
@@ -100,9 +89,10 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
         await revise(as, proof, 'account.password_changed', { columns, endsOthers: true });
       }),
 
-    passkeys: async ({ person }) => (await passkeyRows(person.member.id)).map(presentPasskey),
+    passkeys: async ({ person }: SignedInAs): Promise<PasskeyRecord[]> =>
+      (await passkeyRows(person.member.id)).map(presentPasskey),
 
-    passkeyOptions: async (given, site) => {
+    passkeyOptions: async (given: SignedInAs, site: Site): Promise<PasskeyOptions> => {
       const as = await sessions.again(given.session.id, given.caller.origin);
       await proofs.require(as);
       const { member, account } = as.person;
@@ -110,7 +100,12 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
       return passkeys.creationOptions(site, purposeOf(as.person), user, await passkeyRows(member.id));
     },
 
-    addPasskey: (given, site, name, credential) =>
+    addPasskey: (
+      given: SignedInAs,
+      site: Site,
+      name: string,
+      credential: PasskeyCredential,
+    ): Promise<PasskeyRecord> =>
       change(given, async as => {
         const proof = await proofs.require(as);
         const existing = await passkeyRows(as.person.member.id);
@@ -122,7 +117,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
         return presentPasskey(row);
       }),
 
-    removePasskey: (given, id) =>
+    removePasskey: (given: SignedInAs, id: string): Promise<void> =>
       change(given, async as => {
         const proof = await proofs.require(as);
         const rows = await passkeyRows(as.person.member.id);
@@ -139,7 +134,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
         });
       }),
 
-    beginCodes: given =>
+    beginCodes: (given: SignedInAs): Promise<{ secret: string; uri: string }> =>
       change(given, async as => {
         const proof = await proofs.require(as);
         const { member, account } = as.person;
@@ -151,7 +146,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
         return { secret: base32(seed), uri: codeUri(seed, member.email) };
       }),
 
-    confirmCodes: (given, code) =>
+    confirmCodes: (given: SignedInAs, code: string): Promise<{ recovery_codes: string[] }> =>
       change(given, async as => {
         const proof = await proofs.require(as);
         const { account } = as.person;
@@ -167,7 +162,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
         return { recovery_codes: recovery.codes };
       }),
 
-    removeCodes: (given, body) =>
+    removeCodes: (given: SignedInAs, body: ProofBody): Promise<void> =>
       change(given, async as => {
         const proof = await proofs.require(as, body);
         const columns = { totp: null, totp_pending: null, recovery: '[]' };

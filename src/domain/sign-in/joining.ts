@@ -24,27 +24,13 @@ import type { SignInParts } from './sign-in.ts';
 const setupId = '00000000-0000-7000-8000-000000000001';
 const nobody = '00000000-0000-7000-8000-000000000000';
 
-export interface Joining {
-  setupRequired(): Promise<boolean>;
-  /** Whether any member can sign in. */
-  hasJoined(): Promise<boolean>;
-  /** Null if setup is complete. */
-  setupToken(): Promise<string | null>;
-  setupOptions(site: Site, token: string, email: string, origin: Origin): Promise<PasskeyOptions>;
-  /** Both return the token of a new session. */
-  setUp(site: Site, body: SetupBody, origin: Origin): Promise<string>;
-  accept(site: Site, body: AcceptBody, origin: Origin): Promise<string>;
-  invitation(token: string, origin: Origin): Promise<Invitation>;
-  invitationOptions(site: Site, token: string, origin: Origin): Promise<PasskeyOptions>;
-}
-
 /** How the person proves their identity from now on. */
 interface FirstProof {
   readonly password: Digest | null;
   readonly passkey: { readonly name: string; readonly made: NewPasskey } | null;
 }
 
-export function joiningWith(parts: SignInParts): Joining {
+export function joiningWith(parts: SignInParts) {
   const { store, keyring, stamps, guard, now, newId, people, sessions, passwords, passkeys, lockOut } = parts;
   const setupSecret = mintToken('setup', setupId, () => keyring.stamp('setup-token', [keyring.deployment]));
   const noInvitation = keyring.tokenDigest(mintToken('invite', nobody));
@@ -116,15 +102,18 @@ export function joiningWith(parts: SignInParts): Joining {
 
   return {
     setupRequired,
+    /** Whether any member can sign in. */
     hasJoined: store.organizations.hasJoined,
-    setupToken: async () => ((await setupRequired()) ? setupSecret : null),
+    /** Null if setup is complete. */
+    setupToken: async (): Promise<string | null> => ((await setupRequired()) ? setupSecret : null),
 
-    setupOptions: async (site, token, email, origin) => {
+    setupOptions: async (site: Site, token: string, email: string, origin: Origin) => {
       await checkSetup(token, origin);
       return passkeys.creationOptions(site, setupPurpose(email), { handle: newId(), email }, []);
     },
 
-    setUp: async (site, { token, email, organization: name, ...given }, origin) => {
+    /** Both return the token of a new session. */
+    setUp: async (site: Site, { token, email, organization: name, ...given }: SetupBody, origin: Origin) => {
       await checkSetup(token, origin);
       const time = now();
       const ids = { organization: newId(), member: newId() };
@@ -158,20 +147,20 @@ export function joiningWith(parts: SignInParts): Joining {
       });
     },
 
-    invitation: async (token, origin) => {
+    invitation: async (token: string, origin: Origin): Promise<Invitation> => {
       const { member } = await invited(token, origin);
       const row = await store.organizations.byId(member.organization_id);
       const { name } = stamps.organization.believe(row!);
       return { email: member.email, organization: name, role: member.role as Invitation['role'] };
     },
 
-    invitationOptions: async (site, token, origin) => {
+    invitationOptions: async (site: Site, token: string, origin: Origin): Promise<PasskeyOptions> => {
       const person = await invited(token, origin);
       const user = { handle: person.account.id, email: person.member.email };
       return passkeys.creationOptions(site, joinPurpose(person), user, []);
     },
 
-    accept: (site, { token, ...given }, origin) =>
+    accept: (site: Site, { token, ...given }: AcceptBody, origin: Origin): Promise<string> =>
       retryingStale(async () => {
         const before = await invited(token, origin);
         const proof = await firstProof(site, joinPurpose(before), before.account, before.member.email, given);

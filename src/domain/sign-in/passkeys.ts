@@ -27,31 +27,13 @@ export interface UsedPasskey {
   readonly challenge: string;
 }
 
-export interface Passkeys {
-  creationOptions(
-    site: Site,
-    purpose: string,
-    user: { readonly handle: string; readonly email: string },
-    existing: readonly PasskeyRow[],
-  ): Promise<PasskeyOptions>;
-  /** `allowed`: the person is already known, and these are their passkeys. */
-  requestOptions(site: Site, purpose: string, allowed?: readonly PasskeyRow[]): Promise<PasskeyOptions>;
-  /** Throws if the credential is not valid. */
-  verifyNew(site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey>;
-  /** The result of a valid proof, or null. */
-  verify(
-    site: Site,
-    purpose: string,
-    credential: PasskeyCredential,
-    row: PasskeyRow,
-  ): Promise<UsedPasskey | null>;
-}
+export type Passkeys = ReturnType<typeof passkeysWith>;
 
 /** Ed25519, ES256 and RS256. */
 const algorithms = [-8, -7, -257];
 const load = () => import('@simplewebauthn/server');
 
-export function passkeysWith(challenges: Challenges): Passkeys {
+export function passkeysWith(challenges: Challenges) {
   /** Checks the challenge that a browser signed, and remembers it. */
   function watch(purpose: string) {
     const watched = {
@@ -65,7 +47,12 @@ export function passkeysWith(challenges: Challenges): Passkeys {
   }
 
   return {
-    creationOptions: async (site, purpose, { handle, email }, existing) => {
+    creationOptions: async (
+      site: Site,
+      purpose: string,
+      { handle, email }: { readonly handle: string; readonly email: string },
+      existing: readonly PasskeyRow[],
+    ): Promise<PasskeyOptions> => {
       const { generateRegistrationOptions } = await load();
       return generateRegistrationOptions({
         rpName: 'Strongroom',
@@ -81,7 +68,8 @@ export function passkeysWith(challenges: Challenges): Passkeys {
       });
     },
 
-    requestOptions: async (site, purpose, allowed = []) => {
+    /** `allowed`: the person is already known, and these are their passkeys. */
+    requestOptions: async (site: Site, purpose: string, allowed: readonly PasskeyRow[] = []) => {
       const { generateAuthenticationOptions } = await load();
       return generateAuthenticationOptions({
         rpID: site.host,
@@ -91,7 +79,8 @@ export function passkeysWith(challenges: Challenges): Passkeys {
       });
     },
 
-    verifyNew: async (site, purpose, credential) => {
+    /** Throws if the credential is not valid. */
+    verifyNew: async (site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey> => {
       const { verifyRegistrationResponse } = await load();
       const watched = watch(purpose);
       const result = await verifyRegistrationResponse({
@@ -113,7 +102,8 @@ export function passkeysWith(challenges: Challenges): Passkeys {
       };
     },
 
-    verify: async (site, purpose, credential, row) => {
+    /** The result of a valid proof, or null. */
+    verify: async (site: Site, purpose: string, credential: PasskeyCredential, row: PasskeyRow) => {
       const { verifyAuthenticationResponse } = await load();
       const watched = watch(purpose);
       const result = await verifyAuthenticationResponse({

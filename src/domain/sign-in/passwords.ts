@@ -17,20 +17,16 @@ const tagLength = 32;
 /** The cost of one derivation; memory in KiB. */
 export type PasswordCosts = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>;
 
-export interface Passwords {
-  derive(emailKey: string, password: string): Promise<Buffer>;
-  /** The value that is stored. */
-  mark(accountId: string, derived: Uint8Array): Digest;
-  matches(account: AccountRow, derived: Uint8Array): boolean;
-}
+export type Passwords = ReturnType<typeof passwordsWith>;
 
-export function passwordsWith(keyring: Keyring, pool: PasswordPool, costs: PasswordCosts): Passwords {
+export function passwordsWith(keyring: Keyring, pool: PasswordPool, costs: PasswordCosts) {
+  /** The value that is stored. */
   const mark = (accountId: string, derived: Uint8Array) => {
     const stamp = keyring.stamp('password', [accountId, form, derived]);
     return Buffer.concat([Buffer.from([form]), stamp]) as Uint8Array as Digest;
   };
   return {
-    derive: (emailKey, password) =>
+    derive: (emailKey: string, password: string): Promise<Buffer> =>
       pool.derive({
         ...costs,
         tagLength,
@@ -38,6 +34,7 @@ export function passwordsWith(keyring: Keyring, pool: PasswordPool, costs: Passw
         nonce: keyring.stamp('password-salt', [form, emailKey]).subarray(0, 16),
       }),
     mark,
-    matches: ({ id, password }, derived) => password !== null && equalBytes(mark(id, derived), password),
+    matches: ({ id, password }: AccountRow, derived: Uint8Array): boolean =>
+      password !== null && equalBytes(mark(id, derived), password),
   };
 }

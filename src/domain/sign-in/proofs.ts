@@ -26,20 +26,9 @@ export interface Proven extends RelatedWrites {
   readonly columns: Partial<AccountRow>;
 }
 
-export interface Proofs {
-  /** The options that a passkey signs to prove its holder's identity. */
-  options(as: SignedInAs, site: Site): Promise<PasskeyOptions>;
-  /** Records in the session that its person proved their identity. */
-  prove(as: SignedInAs, site: Site, given: ProofBody): Promise<void>;
-  /** The same through the single sign-on issuer, whose response arrives at another page than the one that asked. */
-  proveByIdentity(sessionId: string, identity: SignOnIdentity, origin: Origin): Promise<void>;
-  /** Checks the proof in the request, or else the one recorded in the session; refuses if there is neither. */
-  require(as: SignedInAs, given?: ProofBody, field?: string): Promise<Proven>;
-  /** Refuses a failed proof; the session continues. */
-  refuse(as: SignedInAs, field: string, reason?: string): Promise<never>;
-}
+export type Proofs = ReturnType<typeof proofsWith>;
 
-export function proofsWith(parts: SignInParts): Proofs {
+export function proofsWith(parts: SignInParts) {
   const { store, stamps, guard, now, sessions, passwords, passkeys, secondFactor, lockOut } = parts;
 
   const purposeOf = ({ session }: SignedInAs) => `proof of ${session.id}`;
@@ -51,6 +40,7 @@ export function proofsWith(parts: SignInParts): Proofs {
     lockOut.forgetInSession(session.id, factor),
   ];
 
+  /** Refuses a failed proof; the session continues. */
   async function refuse(as: SignedInAs, field: string, reason?: string): Promise<never> {
     const { member, account } = as.person;
     lockOut.failed(as.caller.origin);
@@ -116,19 +106,26 @@ export function proofsWith(parts: SignInParts): Proofs {
   return {
     refuse,
 
-    options: async (as, site) => {
+    /** The options that a passkey signs to prove its holder's identity. */
+    options: async (as: SignedInAs, site: Site): Promise<PasskeyOptions> => {
       const rows = await store.accounts.passkeysOf(as.person.member.id);
       return passkeys.requestOptions(site, purposeOf(as), rows.map(stamps.passkey.believe));
     },
 
-    prove: ({ session, caller }, site, given) =>
+    /** Records in the session that its person proved their identity. */
+    prove: ({ session, caller }: SignedInAs, site: Site, given: ProofBody): Promise<void> =>
       retryingStale(async () => {
         const as = await sessions.again(session.id, caller.origin);
         const proof = await check(as, given, fieldOf(given), site);
         await sessions.proven(as, usedUp(as, proof));
       }),
 
-    proveByIdentity: (sessionId, { issuer, subject }, origin) =>
+    /** The same through the single sign-on issuer, whose response arrives at another page than the one that asked. */
+    proveByIdentity: (
+      sessionId: string,
+      { issuer, subject }: SignOnIdentity,
+      origin: Origin,
+    ): Promise<void> =>
       retryingStale(async () => {
         const as = await sessions.again(sessionId, origin);
         const { account } = as.person;
@@ -137,7 +134,8 @@ export function proofsWith(parts: SignInParts): Proofs {
         await sessions.proven(as, {});
       }),
 
-    require: async (as, given = {}, field = fieldOf(given)) => {
+    /** Checks the proof in the request, or else the one recorded in the session; refuses if there is neither. */
+    require: async (as: SignedInAs, given: ProofBody = {}, field: string = fieldOf(given)) => {
       if (fieldOf(given) !== '') return check(as, given, field);
       // A session without a proof counts as proven in 1970.
       if (now() >= Number(as.session.proven_at) + provenFor) throw new Failure('PROOF_REQUIRED');

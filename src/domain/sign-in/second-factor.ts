@@ -6,14 +6,7 @@ import type { KeyringSync } from '../kernel/keyring-sync.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './totp.ts';
 
-export interface SecondFactor {
-  /** The account after the code was used, or null if the code is wrong or already used. */
-  take(account: AccountRow, code: string): Promise<AccountRow | null>;
-  /** A new seed, sealed for the account. */
-  newSeed(account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Sealed };
-  openSeed(account: AccountRow, sealed: Sealed): Promise<Buffer>;
-  newRecoveryCodes(account: AccountRow): { readonly codes: string[]; readonly digests: string };
-}
+export type SecondFactor = ReturnType<typeof secondFactorWith>;
 
 interface SecondFactorParts {
   readonly keyring: Keyring;
@@ -23,13 +16,7 @@ interface SecondFactorParts {
   readonly random: (size: number) => Uint8Array;
 }
 
-export function secondFactorWith({
-  keyring,
-  stamps,
-  keyringSync,
-  now,
-  random,
-}: SecondFactorParts): SecondFactor {
+export function secondFactorWith({ keyring, stamps, keyringSync, now, random }: SecondFactorParts) {
   const digestOf = (account: AccountRow, code: string) =>
     Buffer.from(keyring.tokenDigest(`recovery ${account.id} ${code}`)).toString('base64url');
 
@@ -48,13 +35,15 @@ export function secondFactorWith({
   return {
     openSeed,
 
-    take: async (account, code) => {
+    /** The account after the code was used, or null if the code is wrong or already used. */
+    take: async (account: AccountRow, code: string): Promise<AccountRow | null> => {
       if (looksLikeRecoveryCode(code)) return takeRecovery(account, code);
       const step = stepOf(await openSeed(account, account.totp!), code, now(), account.totp_step);
       return step === null ? null : stamps.account.revise(account, { totp_step: step }, now());
     },
 
-    newSeed: account => {
+    /** A new seed, sealed for the account. */
+    newSeed: (account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Sealed } => {
       const seed = random(seedSize);
       return {
         seed,
@@ -62,7 +51,7 @@ export function secondFactorWith({
       };
     },
 
-    newRecoveryCodes: account => {
+    newRecoveryCodes: (account: AccountRow): { readonly codes: string[]; readonly digests: string } => {
       const codes = makeRecoveryCodes(random);
       return { codes, digests: JSON.stringify(codes.map(code => digestOf(account, code))) };
     },

@@ -20,12 +20,7 @@ import type { SecondFactor } from './second-factor.ts';
 /** The purpose of the passkey challenge. */
 const purpose = 'sign-in';
 
-export interface SignIn {
-  /** Both return the token of a new session. */
-  byPassword(body: PasswordBody, origin: Origin): Promise<string>;
-  byPasskey(site: Site, credential: PasskeyCredential, origin: Origin): Promise<string>;
-  requestOptions(site: Site): Promise<PasskeyOptions>;
-}
+export type SignIn = ReturnType<typeof signInWith>;
 
 export interface SignInParts extends Parts {
   readonly people: People;
@@ -37,7 +32,7 @@ export interface SignInParts extends Parts {
   readonly lockOut: LockOut;
 }
 
-export function signInWith(parts: SignInParts): SignIn {
+export function signInWith(parts: SignInParts) {
   const { store, guard, people, sessions, passwords, passkeys, secondFactor, lockOut } = parts;
 
   /** Records the refusal for every person who may have been meant. */
@@ -107,16 +102,17 @@ export function signInWith(parts: SignInParts): SignIn {
   }
 
   return {
-    requestOptions: site => passkeys.requestOptions(site, purpose),
+    requestOptions: (site: Site): Promise<PasskeyOptions> => passkeys.requestOptions(site, purpose),
 
-    byPassword: async (body, origin) => {
+    /** Both return the token of a new session. */
+    byPassword: async (body: PasswordBody, origin: Origin): Promise<string> => {
       const person = await proven(body, origin);
       const related = await useCode(person, body.code, origin);
       if (related.subjects === undefined) return start(person, 'password', origin, related, ['password']);
       return start(person, 'password+code', origin, related, ['password', 'code']);
     },
 
-    byPasskey: async (site, credential, origin) => {
+    byPasskey: async (site: Site, credential: PasskeyCredential, origin: Origin): Promise<string> => {
       lockOut.check(origin);
       const row = await believedPasskey(parts, credential);
       const person = row && (await people.fresh(row.member_id));

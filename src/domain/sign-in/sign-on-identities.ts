@@ -35,16 +35,7 @@ export interface KeptIdentity {
   readonly expires: number;
 }
 
-export interface Identities {
-  /** The token of a new session, or null if the person has to choose. */
-  enter(identity: SignOnIdentity, origin: Origin): Promise<string | null>;
-  choices(identity: SignOnIdentity, origin: Origin): Promise<Choice[]>;
-  /** The identity with only the groups needed for choosing, because the browser has little room to keep it. */
-  brief(identity: SignOnIdentity): Promise<SignOnIdentity>;
-  choose(kept: KeptIdentity, memberId: string, origin: Origin): Promise<string>;
-  /** Records that the response from the issuer or the browser was not valid. */
-  unanswered(origin: Origin, reason: string): Promise<void>;
-}
+export type Identities = ReturnType<typeof identitiesWith>;
 
 interface Obstacle {
   readonly person: Person;
@@ -56,7 +47,7 @@ interface Found {
   readonly closed: readonly Obstacle[];
 }
 
-export function identitiesWith(parts: SignInParts): Identities {
+export function identitiesWith(parts: SignInParts) {
   const { store, stamps, guard, now, people, sessions, lockOut } = parts;
 
   const isBound = ({ account }: Person) => account.oidc_subject !== null;
@@ -176,7 +167,8 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   return {
-    enter: (identity, origin) =>
+    /** The token of a new session, or null if the person has to choose. */
+    enter: (identity: SignOnIdentity, origin: Origin): Promise<string | null> =>
       retryingStale(async () => {
         const { open, closed } = await find(identity);
         const [first, ...more] = open;
@@ -185,20 +177,21 @@ export function identitiesWith(parts: SignInParts): Identities {
         return start(identity, first, origin);
       }),
 
-    choices: async (identity, origin) => {
+    choices: async (identity: SignOnIdentity, origin: Origin): Promise<Choice[]> => {
       const { open, closed } = await find(identity);
       if (open.length === 0) return refuse(origin, closed, 'no member has this email address');
       return Promise.all(open.map(present));
     },
 
-    brief: async identity => {
+    /** The identity with only the groups needed for choosing, because the browser has little room to keep it. */
+    brief: async (identity: SignOnIdentity): Promise<SignOnIdentity> => {
       const { open } = await find(identity);
       const found = await Promise.all(open.map(({ member }) => signedOnGroups(member.organization_id)));
       const names = new Set(found.flat().map(({ name }) => name));
       return { ...identity, groups: identity.groups.filter(name => names.has(name)) };
     },
 
-    choose: (kept, memberId, origin) =>
+    choose: (kept: KeptIdentity, memberId: string, origin: Origin): Promise<string> =>
       retryingStale(async () => {
         const { open, closed } = await find(kept.identity);
         const chosen = open.find(({ member }) => member.id === memberId);
@@ -212,7 +205,8 @@ export function identitiesWith(parts: SignInParts): Identities {
         });
       }),
 
-    unanswered: async (origin, reason) => {
+    /** Records that the response from the issuer or the browser was not valid. */
+    unanswered: async (origin: Origin, reason: string): Promise<void> => {
       lockOut.failed(origin);
       await guard.unproven(origin, 'session.refused', null, reason);
     },

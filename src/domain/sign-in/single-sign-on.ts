@@ -22,22 +22,7 @@ interface SingleSignOnSettings {
   readonly groupsClaim: string | null;
 }
 
-export interface SingleSignOn {
-  readonly name: string;
-  /**
-   * The address to send the browser to, and the value that it must bring back. `proves` is the session whose person
-   * is proving their identity.
-   */
-  start(redirectUri: string, proves: string | null): Promise<{ readonly url: string; readonly kept: string }>;
-  /** The confirmed identity. Lower-level errors become UNAUTHORIZED. */
-  finish(
-    url: URL,
-    kept: string | null,
-  ): Promise<{ readonly identity: SignOnIdentity; readonly proves: string | null }>;
-  /** Seals what the browser keeps while the person chooses, and opens it again. */
-  keep(identity: SignOnIdentity): string;
-  kept(value: string | null): KeptIdentity;
-}
+export type SingleSignOn = ReturnType<typeof singleSignOnWith>;
 
 interface Asked {
   readonly state: string;
@@ -62,7 +47,7 @@ export function singleSignOnWith(
   keyring: Keyring,
   now: () => number,
   newId: NewId,
-): SingleSignOn {
+) {
   const sealer = keyring.organizationSealer('');
   let found: Promise<{ library: Library; configuration: Configuration }> | null = null;
 
@@ -93,7 +78,11 @@ export function singleSignOnWith(
   return {
     name: settings.name,
 
-    start: async (redirectUri, proves) => {
+    /**
+     * The address to send the browser to, and the value that it must bring back. `proves` is the session whose person
+     * is proving their identity.
+     */
+    start: async (redirectUri: string, proves: string | null) => {
       const { library, configuration } = await issuer();
       const values: Asked = {
         state: library.randomState(),
@@ -114,7 +103,8 @@ export function singleSignOnWith(
       return { url: url.href, kept: seal(asked, values) };
     },
 
-    finish: async (url, kept) => {
+    /** The confirmed identity. Lower-level errors become UNAUTHORIZED. */
+    finish: async (url: URL, kept: string | null) => {
       const { state, nonce, verifier, proves } = open<Asked>(asked, kept);
       const { library, configuration } = await issuer();
       const tokens = await library
@@ -132,9 +122,11 @@ export function singleSignOnWith(
       return { identity: await identityOf(library, configuration, tokens, settings.groupsClaim), proves };
     },
 
-    keep: identity => seal(answered, { identity, id: newId(), expires: now() + lifetime }),
+    /** Seals what the browser keeps while the person chooses, and opens it again. */
+    keep: (identity: SignOnIdentity): string =>
+      seal(answered, { identity, id: newId(), expires: now() + lifetime }),
 
-    kept: value => open<KeptIdentity>(answered, value),
+    kept: (value: string | null): KeptIdentity => open<KeptIdentity>(answered, value),
   };
 }
 

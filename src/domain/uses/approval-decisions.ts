@@ -26,17 +26,12 @@ import {
 
 type Deciding = Permit<'approvals:write'>;
 
-export interface Approvals {
-  list(permit: Permit<'approvals:read'>, query: ApprovalQuery): Promise<List<Approval>>;
-  get(permit: Permit<'approvals:read'>, id: string): Promise<Approval>;
-  approve(permit: Deciding, id: string, scope: ApprovalScope): Promise<Approval>;
-  refuse(permit: Deciding, id: string): Promise<Approval>;
-}
+export type Approvals = ReturnType<typeof approvalsWith>;
 
 /** How long an approval of all calls under a rule lasts. */
 const standingLifetime = 60 * 60 * 1000;
 
-export function approvalsWith({ store, stamps, guard, now }: Parts, records: Records): Approvals {
+export function approvalsWith({ store, stamps, guard, now }: Parts, records: Records) {
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<ApprovalRow, A>> {
     const row = await store.approvals.byId(permit.caller.organizationId, id);
     return stamps.approval.believe(await guard.found(permit, row, row?.vault_id));
@@ -85,7 +80,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   }
 
   return {
-    async list(permit, query) {
+    async list(permit: Permit<'approvals:read'>, query: ApprovalQuery): Promise<List<Approval>> {
       const { caller } = permit;
       const vaultIds = vaultsAsked(permit, query.vault_id);
       if (vaultIds?.length === 0) return listOf<Approval>([], 0, query);
@@ -98,17 +93,18 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
       return listOf(items, total, query);
     },
 
-    async get(permit, id) {
+    async get(permit: Permit<'approvals:read'>, id: string): Promise<Approval> {
       return presented(permit, await find(permit, id));
     },
 
-    approve: (permit, id, scope) =>
+    approve: (permit: Deciding, id: string, scope: ApprovalScope): Promise<Approval> =>
       decide(permit, id, 'approval.approved', {
         state: 'approved',
         scope,
         ...(scope === 'rule' ? { expires_at: now() + standingLifetime } : {}),
       }),
 
-    refuse: (permit, id) => decide(permit, id, 'approval.refused', { state: 'refused' }),
+    refuse: (permit: Deciding, id: string): Promise<Approval> =>
+      decide(permit, id, 'approval.refused', { state: 'refused' }),
   };
 }

@@ -6,11 +6,9 @@ import { Failure } from '../../contract/errors.ts';
 
 const most = 32;
 
-export interface Concurrency {
-  within<T>(id: string, run: () => Promise<T>): Promise<T>;
-}
+export type Concurrency = ReturnType<typeof concurrencyOf>;
 
-export function concurrencyOf(): Concurrency {
+export function concurrencyOf() {
   const underWay = new Map<string, number>();
   return {
     within: async <T>(id: string, run: () => Promise<T>): Promise<T> => {

@@ -38,9 +38,7 @@ export interface KeyUses {
 }
 
 /** The same for requests whose access key was identified. */
-export interface IdentifiedKeyUses {
-  readonly use: (request: Identified<KeyUseRequest>) => Promise<UseResult<object>>;
-}
+export type IdentifiedKeyUses = ReturnType<typeof keyUsesWith>;
 
 const done: Readonly<Record<KeyOperation, string>> = {
   sign: 'signed',
@@ -52,7 +50,7 @@ interface KeyUseParts extends UseParts {
   readonly slots: Concurrency;
 }
 
-export function keyUsesWith(parts: KeyUseParts): IdentifiedKeyUses {
+export function keyUsesWith(parts: KeyUseParts) {
   const { visibility, workers, now, slots } = parts;
   const using = recordedUsesWith(parts);
   const usable = targetsOfUsesWith(parts, 'key', keyRuleOf);
@@ -102,7 +100,10 @@ export function keyUsesWith(parts: KeyUseParts): IdentifiedKeyUses {
     return { signature: null, token: `${Buffer.from(input, 'base64url')}.${signature}` };
   }
 
-  return { use: request => using.run(request, deed => perform(deed, request)) };
+  return {
+    use: (request: Identified<KeyUseRequest>): Promise<UseResult<object>> =>
+      using.run(request, deed => perform(deed, request)),
+  };
 }
 
 /** The first rule that allows the operation. */

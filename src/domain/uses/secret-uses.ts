@@ -40,9 +40,7 @@ export interface SecretUses {
 }
 
 /** The same for requests whose access key was identified. */
-export interface IdentifiedSecretUses {
-  readonly use: (request: Identified<UseRequest>) => Promise<UseResult<UseAnswer | Verdict>>;
-}
+export type IdentifiedSecretUses = ReturnType<typeof secretUsesWith>;
 
 export interface SecretUseParts extends UseParts {
   readonly broker: Broker;
@@ -59,7 +57,7 @@ interface Chosen extends Suspect {
 
 const tool = 'secrets.use';
 
-export function secretUsesWith(parts: SecretUseParts): IdentifiedSecretUses {
+export function secretUsesWith(parts: SecretUseParts) {
   const { visibility, broker, slots } = parts;
   const using = recordedUsesWith(parts);
   const usable = targetsOfUsesWith(parts, 'secret', callRuleOf);
@@ -135,7 +133,10 @@ export function secretUsesWith(parts: SecretUseParts): IdentifiedSecretUses {
     return { ...result, outcome: 'withheld', reason: 'the field to store contains the value', minted: null };
   }
 
-  return { use: request => using.run(request, deed => perform(deed, request)) };
+  return {
+    use: (request: Identified<UseRequest>): Promise<UseResult<UseAnswer | Verdict>> =>
+      using.run(request, deed => perform(deed, request)),
+  };
 }
 
 function understood(call: UseCall | Failure): UseCall {

@@ -23,15 +23,6 @@ export interface Watcher {
   readonly gone: AbortSignal;
 }
 
-export interface ApprovalWatch {
-  /**
-   * The waiting calls: immediately, or, if they are already known, once they change; after 25 seconds in any case.
-   */
-  next(watcher: Watcher, known: string | undefined): Promise<WaitingApprovals>;
-  /** Answers all waiting requests, and lets no more wait from now on. */
-  answerAll(): void;
-}
-
 type Found = Pick<WaitingApprovals, 'data' | 'total' | 'version'>;
 
 /** In milliseconds; less than proxies wait for a response. */
@@ -47,7 +38,7 @@ const everything = { page: 1, limit: 100 };
 export function approvalWatchWith(
   { store, guard, now }: Pick<Parts, 'store' | 'guard' | 'now'>,
   approvals: Pick<Approvals, 'list'>,
-): ApprovalWatch {
+) {
   const waits = new ChangeWaits(store);
   const places = new Places();
   let isStopping = false;
@@ -99,7 +90,10 @@ export function approvalWatchWith(
   }
 
   return {
-    next: async (watcher, known) => {
+    /**
+     * The waiting calls: immediately, or, if they are already known, once they change; after 25 seconds in any case.
+     */
+    next: async (watcher: Watcher, known: string | undefined): Promise<WaitingApprovals> => {
       const answered = (found: Found, held = true) => ({ ...found, held, answered_at: iso(now()) });
       if (known === undefined) return answered(await look(watcher.caller));
       const leave = places.take(watcher.sessionId);
@@ -107,7 +101,8 @@ export function approvalWatchWith(
       return answered(await hold(watcher, known).finally(leave));
     },
 
-    answerAll: () => {
+    /** Answers all waiting requests, and lets no more wait from now on. */
+    answerAll: (): void => {
       isStopping = true;
       waits.wakeAll();
     },

@@ -16,26 +16,16 @@ import { type Webhooks, webhookChange } from './webhooks.ts';
 type Reading = Permit<'webhooks:read'>;
 type Writing = Permit<'webhooks:write'>;
 
-export interface WebhookDeliveries {
-  list(permit: Reading, query: DeliveryQuery): Promise<List<Delivery>>;
-  get(permit: Reading, id: string): Promise<Delivery>;
-  /** Sends a test event to a webhook, once, whether or not it is enabled. */
-  test(permit: Writing, webhookId: string): Promise<Delivery>;
-  /** Sends an event again as if it were new, with the same id. */
-  redeliver(permit: Writing, id: string): Promise<Delivery>;
-}
+export type WebhookDeliveries = ReturnType<typeof webhookDeliveriesWith>;
 
-export function webhookDeliveriesWith(
-  { store, stamps, guard, now, newId }: Parts,
-  webhooks: Webhooks,
-): WebhookDeliveries {
+export function webhookDeliveriesWith({ store, stamps, guard, now, newId }: Parts, webhooks: Webhooks) {
   /** A delivery belongs to the organization, as its webhook does, whichever vault the event is about. */
   async function find(permit: Permit, id: string): Promise<DeliveryRow> {
     return guard.found(permit, await store.deliveries.byId(permit.caller.organizationId, id));
   }
 
   return {
-    async list({ caller, vaults }, query) {
+    async list({ caller, vaults }: Reading, query: DeliveryQuery): Promise<List<Delivery>> {
       if (vaults !== null) return listOf<Delivery>([], 0, query);
       const { page, limit, as_of, webhook_id, event, state } = query;
       const filter = { organizationId: caller.organizationId, webhookId: webhook_id, event, state };
@@ -43,11 +33,12 @@ export function webhookDeliveriesWith(
       return listOf(rows.map(presentDelivery), total, query);
     },
 
-    async get(permit, id) {
+    async get(permit: Reading, id: string): Promise<Delivery> {
       return presentDelivery(await find(permit, id));
     },
 
-    async test(permit, webhookId) {
+    /** Sends a test event to a webhook, once, whether or not it is enabled. */
+    async test(permit: Writing, webhookId: string): Promise<Delivery> {
       const webhook = await webhooks.find(permit, webhookId);
       const event = stamps.stampEvent(eventOf(testKind, webhookSubject(webhook), now(), newId));
       const row = newDelivery(newId(), webhookId, { ...event, position: 0 }, now());
@@ -63,7 +54,8 @@ export function webhookDeliveriesWith(
       return presentDelivery(row);
     },
 
-    async redeliver(permit, id) {
+    /** Sends an event again as if it were new, with the same id. */
+    async redeliver(permit: Writing, id: string): Promise<Delivery> {
       const row = await find(permit, id);
       const webhook = await webhooks.find(permit, row.webhook_id);
       if (webhook.enabled === 0 && row.event !== testKind) {

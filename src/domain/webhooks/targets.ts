@@ -26,18 +26,12 @@ export interface WebhookTarget {
   takes(delivery: DueDelivery): boolean;
 }
 
-export interface WebhookTargets {
-  /** The given events, each with the ids of the webhooks that subscribe to it; none for an event that was altered. */
-  wanting(events: readonly StoredEvent[]): Promise<ReadonlyMap<StoredEvent, readonly string[]>>;
-  /** Null if it was deleted or isn't as it was written. */
-  target(id: string): Promise<WebhookTarget | null>;
-  disable(id: string, reason: DisabledReason): Promise<void>;
-}
+export type WebhookTargets = ReturnType<typeof webhookTargetsWith>;
 
 export function webhookTargetsWith(
   { store, keyring, stamps, keyringSync, guard, now, newId }: Parts,
   onError: (error: unknown) => void,
-): WebhookTargets {
+) {
   function believed<T, R>(value: T, believe: (value: T) => R): R | null {
     try {
       return believe(value);
@@ -66,7 +60,8 @@ export function webhookTargetsWith(
   }
 
   return {
-    async wanting(events) {
+    /** The given events, each with the ids of the webhooks that subscribe to it; none for an event that was altered. */
+    async wanting(events: readonly StoredEvent[]): Promise<ReadonlyMap<StoredEvent, readonly string[]>> {
       const listening = await listeningIn([...new Set(events.map(event => event.organization_id))]);
       const found = new Map<StoredEvent, string[]>();
       for (const event of events) {
@@ -78,7 +73,8 @@ export function webhookTargetsWith(
       return found;
     },
 
-    async target(id) {
+    /** Null if it was deleted or isn't as it was written. */
+    async target(id: string): Promise<WebhookTarget | null> {
       const stored = await store.webhooks.anywhere(id);
       const row = stored && believed(stored, stamps.webhook.believe<AuditedWebhook>);
       if (!row) return null;
@@ -97,7 +93,7 @@ export function webhookTargetsWith(
       };
     },
 
-    async disable(id, reason) {
+    async disable(id: string, reason: DisabledReason): Promise<void> {
       await retryingStale(async () => {
         const stored = await store.webhooks.anywhere(id);
         if (stored === undefined || stored.enabled === 0) return;
