@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { pageQuery } from '../src/contract/common.ts';
+import type { LooksAlike } from '../src/domain/resources/look-alikes.ts';
 import { type CollectionDeclaration, collectionRoutes } from '../src/http/routes/collection.ts';
 import type { Permissions, Route } from '../src/http/routes/route.ts';
 
@@ -31,20 +32,23 @@ function world(more: Partial<Declaration> & { list?: object; remark?: string | n
       return answer;
     };
   const one = { id: 'i', type: 'secret' };
-  const routes = collectionRoutes({
+  const looksAlike = (async (_caller: object, collection: string, items: readonly { id: string }[]) => {
+    calls.push(['looksAlike', collection, items.map(({ id }) => id)]);
+    return remark;
+  }) as LooksAlike;
+  const routes = collectionRoutes(looksAlike, {
     name: 'vaults',
     one: 'a vault',
-    schemas: { item, query, create: z.object({}), update: change, created: item },
+    item,
+    query,
+    create: z.object({}),
+    update: change,
     service: {
       list: does('list', list),
       get: does('get', one),
       create: does('create', one),
       update: does('update', one),
       remove: does('remove', undefined),
-    },
-    looksAlike: async (_caller: object, collection: string, items: readonly { id: string }[]) => {
-      calls.push(['looksAlike', collection, items.map(({ id }) => id)]);
-      return remark;
     },
     ...own,
   } as unknown as Declaration);

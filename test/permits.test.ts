@@ -72,12 +72,12 @@ export async function whatCompiles(
   // @ts-expect-error: one of keys takes one for keys.
   await keys.get(reading, id);
 
-  const about = { method: 'GET', path: '', operationId: '', tag: '', summary: '', answer: z.any() } as const;
+  const about = { operationId: '', summary: '', answer: z.any() } as const;
   const needs = { all: ['secrets:read', 'secrets:write'] } as const;
-  route({ ...about, needs, handle: ({ permits: [read] }) => secrets.get(read, id) });
-  route({ ...about, needs, handle: ({ permits: [, write] }) => secrets.update(write, id, {}) });
+  route('GET /', { ...about, needs, handle: ({ permits: [read] }) => secrets.get(read, id) });
+  route('GET /', { ...about, needs, handle: ({ permits: [, write] }) => secrets.update(write, id, {}) });
   // @ts-expect-error: a route does nothing that it does not declare to need.
-  route({ ...about, needs, handle: ({ permits: [read] }) => secrets.reveal(read, id, 1) });
+  route('GET /', { ...about, needs, handle: ({ permits: [read] }) => secrets.reveal(read, id, 1) });
 }
 
 describe('authority by construction', () => {

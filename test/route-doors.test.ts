@@ -48,38 +48,30 @@ describe('the door of the general API', () => {
     return { ...rest, permits: (permits as Permit[]).map(({ action }) => action), lane: asker() };
   };
   const routes = [
-    route({ ...about, method: 'GET', path: '/v1/plain', operationId: 'a', needs, handle: handed }),
-    route({
+    route('GET /v1/plain', { ...about, operationId: 'a', needs, handle: handed }),
+    route('GET /v1/any', {
       ...about,
-      method: 'GET',
-      path: '/v1/any',
       operationId: 'b',
       needs: { anyOf: ['secrets:read', 'vaults:read'] },
       handle: handed,
     }),
-    route({
+    route('GET /v1/together', {
       ...about,
-      method: 'GET',
-      path: '/v1/together',
       operationId: 'c',
       needs: { together: ['vaults:read', 'secrets:read'] },
       handle: handed,
     }),
-    route({
+    route('GET /v1/one/{id}', {
       ...about,
-      method: 'GET',
-      path: '/v1/one/{id}',
       operationId: 'd',
       needs,
       query: z.strictObject({ q: z.string() }),
       handle: handed,
     }),
-    route({ ...about, method: 'POST', path: '/v1/empty', operationId: 'e', needs, handle: handed }),
-    route({ ...about, method: 'POST', path: '/v1/body', operationId: 'f', needs, body, handle: handed }),
-    route({
+    route('POST /v1/empty', { ...about, operationId: 'e', needs, handle: handed }),
+    route('POST /v1/body', { ...about, operationId: 'f', needs, body, handle: handed }),
+    route('POST /v1/optional', {
       ...about,
-      method: 'POST',
-      path: '/v1/optional',
       operationId: 'g',
       needs,
       body,
@@ -87,10 +79,8 @@ describe('the door of the general API', () => {
       needsOf: ({ body: { name } }) => ({ all: name === 'more' ? ['secrets:write'] : ['secrets:read'] }),
       handle: handed,
     }),
-    route({
+    route('PUT /v1/one/{id}', {
       ...about,
-      method: 'PUT',
-      path: '/v1/one/{id}',
       operationId: 'h',
       needs,
       body,
@@ -289,10 +279,8 @@ describe('the door of /auth', () => {
   };
   const routes = (['nothing', 'proof', 'identity', 'session'] as const).flatMap(needs =>
     (['GET', 'POST'] as const).map(method =>
-      route({
+      route(`${method} /auth/${needs}`, {
         ...about,
-        method,
-        path: `/auth/${needs}`,
         operationId: needs,
         needs,
         body: z.any(),
@@ -301,10 +289,8 @@ describe('the door of /auth', () => {
       }),
     ),
   ) as Route<AuthNeed>[];
-  const machine = route({
+  const machine = route('POST /v1/login', {
     ...about,
-    method: 'POST',
-    path: '/v1/login',
     operationId: 'login',
     needs: 'proof',
     body: z.strictObject({}),

@@ -48,11 +48,6 @@ export const deletion = z.object({ id, deleted: z.literal(true) }).meta({
   example: { id: exampleId, deleted: true },
 });
 
-/** The response to a deletion. */
-export function deletionOf(id: string): z.output<typeof deletion> {
-  return { id, deleted: true };
-}
-
 export const deleteQuery = z.strictObject({
   purge: z
     .enum(['true', 'false'], { error: 'must be true or false' })

@@ -4,7 +4,8 @@ import { builtPages, dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';
 import { defaultTimeouts } from './listener/server.ts';
 import { UnauthenticatedBodies, type UnauthenticatedBodiesParts } from './listener/unauthenticated-bodies.ts';
-import { mountOAuth } from './oauth/mount.ts';
+import { mountOAuthMetadata, paths } from './oauth/metadata.ts';
+import { mountTokenEndpoint } from './oauth/token-endpoint.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountGeneral } from './routes/api-callers.ts';
 import { authRoutes } from './routes/auth.ts';
@@ -19,7 +20,11 @@ export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['on
   const app = surfaceWith(parts, strangers);
   const pages = dashboard(builtPages);
   app.setNotFoundHandler(pages.serve);
-  if (parts.oauth !== null) mountOAuth(app, parts, parts.oauth, strangers, pages.index);
+  if (parts.oauth !== null) {
+    mountOAuthMetadata(app, parts.oauth);
+    mountTokenEndpoint(app, parts, parts.oauth, strangers);
+    app.get(paths.authorize, pages.index); // It shows the consent page.
+  }
   const auth = authRoutes(parts);
   mountAuth(app, parts, strangers, auth);
   const general = generalRoutes(parts.domain);

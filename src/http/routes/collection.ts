@@ -3,20 +3,13 @@
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import {
-  deleteQuery,
-  deletion,
-  deletionOf,
-  type List,
-  listOf,
-  type PageQuery,
-} from '../../contract/common.ts';
+import { deleteQuery, deletion, type List, listOf, type PageQuery } from '../../contract/common.ts';
 import { warningHeader } from '../../contract/look-alikes.ts';
 import type { Collection, Noun } from '../../domain/kernel/collection.ts';
 import { permitFor } from '../../domain/kernel/guard.ts';
 import { isNamed, type LooksAlike, type Named } from '../../domain/resources/look-alikes.ts';
 import { readOnlyMembers, type Shape } from '../listener/read-only.ts';
-import { type Permissions, type PermitsFor, type Route, route } from './route.ts';
+import { deletedAfter, type Permissions, type PermitsFor, type Route, route } from './route.ts';
 
 interface Identified {
   readonly id: string;
@@ -34,14 +27,12 @@ export interface CollectionDeclaration<
   readonly name: string;
   /** The noun for a sentence: `an access key`. */
   readonly one: string;
-  readonly schemas: {
-    readonly item: z.ZodType<unknown, Item> & Shape;
-    readonly query: z.ZodType<Query>;
-    readonly create: z.ZodType<Create>;
-    readonly update: z.ZodType<Update> & Shape;
-    /** The answer to a creation: the item, which may include a value that is never shown again. */
-    readonly created: z.ZodType<unknown, Created>;
-  };
+  readonly item: z.ZodType<unknown, Item> & Shape;
+  readonly query: z.ZodType<Query>;
+  readonly create: z.ZodType<Create>;
+  readonly update: z.ZodType<Update> & Shape;
+  /** The answer to a creation, if it includes a value that is never shown again; by default the item. */
+  readonly created?: z.ZodType<unknown, Created>;
   readonly service: Collection<
     N,
     NoInfer<Item>,
@@ -62,21 +53,23 @@ export interface CollectionDeclaration<
   /** The permissions for listing and creating, if they depend on the request. */
   readonly listNeeds?: (query: NoInfer<Query>) => Permissions;
   readonly createNeeds?: (body: NoInfer<Create>) => Permissions;
-  /** Warns of a name that people could mistake for another one. */
-  readonly looksAlike: LooksAlike;
   /** Whether a delete goes to the trash, and `purge` is possible. */
   readonly trash?: boolean;
 }
 
+/** `looksAlike` warns of a name that people could mistake for another one. */
 export function collectionRoutes<
   N extends Noun,
   Item extends Identified,
   Query extends PageQuery,
   Create,
   Update,
-  Created extends Identified,
->(declaration: CollectionDeclaration<N, Item, Query, Create, Update, Created>): Route<Permissions>[] {
-  const { name, one, schemas, service, listNeeds, createNeeds } = declaration;
+  Created extends Identified = Item,
+>(
+  looksAlike: LooksAlike,
+  declaration: CollectionDeclaration<N, Item, Query, Create, Update, Created>,
+): Route<Permissions>[] {
+  const { name, one, item, service, listNeeds, createNeeds, trash = false } = declaration;
   const nouns = declaration.nouns ?? [name as N];
   const toRead = nouns.map(noun => `${noun}:read` as const);
   const toWrite = nouns.map(noun => `${noun}:write` as const);
@@ -89,75 +82,67 @@ export function collectionRoutes<
   const single = `${all}/{id}`;
   const plural = pascal(name);
   const noun = singular(plural);
-  const warn = warnerWith(name, declaration.looksAlike);
+  const warn = warnerWith(name, looksAlike);
   return [
-    route({
-      method: 'GET',
-      path: all,
+    route(`GET ${all}`, {
       operationId: `list${plural}`,
-      tag: name,
       summary: `List ${name.replace('-', ' ')}, newest first`,
       needs: reads,
       needsOf: ({ query }) => listNeeds?.(query) ?? reads,
-      query: schemas.query,
-      answer: listOf(schemas.item),
+      query: declaration.query,
+      answer: listOf(item),
       handle: async ({ permits, query, reply, url }) => {
         const list = await service.list(reading(permits), query);
         linkNext(reply, url, list, query);
         return list;
       },
     }),
-    route({
-      method: 'GET',
-      path: single,
+    route(`GET ${single}`, {
       operationId: `get${noun}`,
-      tag: name,
       summary: `Get ${one}`,
       needs: reads,
-      answer: schemas.item,
+      answer: item,
       handle: ({ permits, id }) => service.get(reading(permits), id),
     }),
-    route({
-      method: 'POST',
-      path: all,
+    route(`POST ${all}`, {
       operationId: `create${noun}`,
-      tag: name,
       summary: `Create ${one}`,
       needs: gives,
       needsOf: ({ body }) => createNeeds?.(body) ?? gives,
-      body: schemas.create,
-      answer: schemas.created,
+      body: declaration.create,
+      answer: declaration.created ?? item,
       handle: async ({ caller, permits, body, reply }) => {
         const created = await service.create(writing(permits), body);
         await warn(reply, caller, body, created);
         return created;
       },
     }),
-    route({
-      method: 'PUT',
-      path: single,
+    route(`PUT ${single}`, {
       operationId: `update${noun}`,
-      tag: name,
       summary: `Update ${one}; omitted fields keep their values, and read-only fields may be sent unchanged`,
       needs: gives,
-      body: schemas.update,
+      body: declaration.update,
       readOnly: {
-        members: readOnlyMembers(schemas.item, ...(declaration.changes ?? [schemas.update])),
+        members: readOnlyMembers(item, ...(declaration.changes ?? [declaration.update])),
         needs: reads,
         shown: ({ permits }, id) => service.get(reading(permits), id),
       },
-      answer: schemas.item,
+      answer: item,
       handle: async ({ caller, permits, id, body, reply }) => {
         const updated = await service.update(writing(permits), id, body);
         await warn(reply, caller, body, updated);
         return updated;
       },
     }),
-    deleteRoute(
-      { name, one, path: single, operationId: `delete${noun}`, needs: writes },
-      (permits, id, purge) => service.remove(writing(permits), id, purge),
-      declaration.trash,
-    ),
+    route(`DELETE ${single}`, {
+      operationId: `delete${noun}`,
+      summary: `Delete ${one}${trash ? '; it can be restored for 30 days' : ''}`,
+      needs: writes,
+      ...(trash ? { query: deleteQuery } : {}),
+      answer: deletion,
+      handle: ({ permits, id, query }) =>
+        deletedAfter(id, service.remove(writing(permits), id, trash && query.purge)),
+    }),
   ];
 }
 
@@ -176,34 +161,6 @@ export function warn(reply: FastifyReply, remark: string | null): void {
 }
 
 type Permits = PermitsFor<Permissions>;
-type Deleting = Pick<Route<Permissions>, 'path' | 'operationId' | 'needs'> & Record<'name' | 'one', string>;
-
-function deleteRoute(
-  { name, one, ...described }: Deleting,
-  remove: (permits: Permits, id: string, purge: boolean) => Promise<void>,
-  trash = false,
-): Route<Permissions> {
-  const shared = { method: 'DELETE', tag: name, answer: deletion, ...described } as const;
-  if (!trash) {
-    return route({
-      ...shared,
-      summary: `Delete ${one}`,
-      handle: async ({ permits, id }) => {
-        await remove(permits, id, false);
-        return deletionOf(id);
-      },
-    });
-  }
-  return route({
-    ...shared,
-    summary: `Delete ${one}; it can be restored for 30 days`,
-    query: deleteQuery,
-    handle: async ({ permits, id, query }) => {
-      await remove(permits, id, query.purge);
-      return deletionOf(id);
-    },
-  });
-}
 
 /** `access-keys` becomes `AccessKeys`. */
 function pascal(name: string): string {

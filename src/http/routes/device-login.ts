@@ -1,27 +1,18 @@
 /** Sign-in for the command line: requesting and polling, the person's decision, and the resulting API keys. */
 
 import { done } from '../../contract/auth.ts';
-import { deletion, deletionOf } from '../../contract/common.ts';
+import { deletion } from '../../contract/common.ts';
 import * as device from '../../contract/device-login.ts';
 import type { Accounts } from '../../domain/accounts.ts';
-import { type AuthNeed, type Route, route } from './route.ts';
-
-const own = { tag: 'auth', needs: 'session' } as const;
+import { type AuthNeed, deletedAfter, doneAfter, type Route, route } from './route.ts';
 
 /** The page where people enter the code. */
 const page = '/device';
 
-export function deviceLoginRoutes(accounts: Accounts): Route<AuthNeed>[] {
-  return [...askingRoutes(accounts), ...decidingRoutes(accounts), ...loginKeyRoutes(accounts)];
-}
-
-function askingRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] {
+export function deviceLoginRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] {
   return [
-    route({
-      method: 'POST',
-      path: '/auth/device',
+    route('POST /auth/device', {
       operationId: 'beginDeviceLogin',
-      tag: 'auth',
       summary: 'Begin a sign-in that a person approves in a browser',
       needs: 'nothing',
       body: device.deviceLoginBody,
@@ -34,97 +25,59 @@ function askingRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] 
         return { ...begun, verification_uri, verification_uri_complete };
       },
     }),
-    route({
-      method: 'POST',
-      path: '/auth/device/token',
+    route('POST /auth/device/token', {
       operationId: 'pollDeviceLogin',
-      tag: 'auth',
       summary: 'Get the API key once the person has approved the sign-in',
       needs: 'nothing',
       body: device.deviceCodeBody,
       answer: device.deviceToken,
       handle: ({ body, origin }) => deviceLogins.poll(body.device_code, origin),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/device/revoke',
+    route('POST /auth/device/revoke', {
       operationId: 'endDeviceLogin',
-      tag: 'auth',
       summary: 'Sign out a command line: revoke the API key in the body',
       needs: 'nothing',
       body: device.loginKeyBody,
       answer: done,
-      handle: async ({ body, origin }) => {
-        await loginKeys.revokeItself(body.token, origin);
-        return {};
-      },
+      handle: ({ body, origin }) => doneAfter(loginKeys.revokeItself(body.token, origin)),
     }),
-  ];
-}
-
-function decidingRoutes({ deviceLogins }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/device/request',
+    route('POST /auth/device/request', {
       operationId: 'getDeviceRequest',
       summary: 'Get a pending sign-in by its code',
+      needs: 'session',
       body: device.userCodeBody,
       answer: device.deviceRequest,
       handle: ({ as, body }) => deviceLogins.find(as, body.user_code),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/device/approve',
+    route('POST /auth/device/approve', {
       operationId: 'approveDeviceLogin',
       summary: 'Approve a command line’s sign-in, with your own role or a lesser one',
+      needs: 'session',
       body: device.approvalBody,
       answer: done,
-      handle: async ({ as, body }) => {
-        await deviceLogins.approve(as, body);
-        return {};
-      },
+      handle: ({ as, body }) => doneAfter(deviceLogins.approve(as, body)),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/device/deny',
+    route('POST /auth/device/deny', {
       operationId: 'denyDeviceLogin',
       summary: 'Refuse a command line’s sign-in',
+      needs: 'session',
       body: device.userCodeBody,
       answer: done,
-      handle: async ({ as, body }) => {
-        await deviceLogins.deny(as, body.user_code);
-        return {};
-      },
+      handle: ({ as, body }) => doneAfter(deviceLogins.deny(as, body.user_code)),
     }),
-  ];
-}
-
-function loginKeyRoutes({ loginKeys }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'GET',
-      path: '/auth/device/keys',
+    route('GET /auth/device/keys', {
       operationId: 'listDeviceLogins',
       summary: 'List your CLI sign-ins',
+      needs: 'session',
       answer: device.loginKeyList,
       handle: async ({ as }) => ({ data: await loginKeys.list(as) }),
     }),
-    route({
-      ...own,
-      method: 'DELETE',
-      path: '/auth/device/keys/{id}',
+    route('DELETE /auth/device/keys/{id}', {
       operationId: 'revokeDeviceLogin',
       summary: 'Revoke one of your CLI sign-ins',
+      needs: 'session',
       answer: deletion,
-      handle: async ({ as, id }) => {
-        await loginKeys.revoke(as, id);
-        return deletionOf(id);
-      },
+      handle: ({ as, id }) => deletedAfter(id, loginKeys.revoke(as, id)),
     }),
   ];
 }

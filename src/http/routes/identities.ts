@@ -9,43 +9,34 @@ import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 export function identityRoutes({ identities: service, secretIds, looksAlike }: Domain): Route<Permissions>[] {
   const gives = { all: ['identities:write', 'vaults:read'] } as const;
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'identities',
       one: 'an identity',
-      schemas: {
-        item: identities.identity,
-        created: identities.identity,
-        query: searchQuery,
-        create: identities.identityCreate,
-        update: identities.identityUpdate,
-      },
+      item: identities.identity,
+      query: searchQuery,
+      create: identities.identityCreate,
+      update: identities.identityUpdate,
       gives,
       service,
-      looksAlike,
     }),
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'secret-ids',
       one: 'a secret id of an identity',
-      schemas: {
-        item: identities.secretId,
-        created: identities.createdSecretId,
-        query: identities.secretIdQuery,
-        create: identities.secretIdCreate,
-        update: identities.secretIdUpdate,
-      },
+      item: identities.secretId,
+      created: identities.createdSecretId,
+      query: identities.secretIdQuery,
+      create: identities.secretIdCreate,
+      update: identities.secretIdUpdate,
       nouns: ['identities'],
       gives,
       service: secretIds,
-      looksAlike,
     }),
   ];
 }
 
 export function loginRoutes({ logins }: Domain): Route<AuthNeed>[] {
   return [
-    route({
-      method: 'POST',
-      path: '/api/v1/login',
+    route('POST /api/v1/login', {
       operationId: 'logIn',
       tag: 'login',
       summary: 'Log in as a workload identity, and get a short-lived access key',

@@ -9,22 +9,16 @@ import { type Permissions, type Route, route } from './route.ts';
 
 export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route<Permissions>[] {
   return [
-    route({
-      method: 'GET',
-      path: '/v1/request-logs',
+    route('GET /v1/request-logs', {
       operationId: 'listRequestLogs',
-      tag: 'request-logs',
       summary: 'List vault requests, newest first',
       needs: { all: ['logs:read'] },
       query: logs.requestLogQuery,
       answer: listOf(logs.requestLog),
       handle: ({ permits: [permit], query }) => service.requests(permit, query),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/request-logs/export',
+    route('GET /v1/request-logs/export', {
       operationId: 'exportRequestLogs',
-      tag: 'request-logs',
       summary: 'Export vault requests as a stream of JSON Lines or CSV',
       needs: { all: ['logs:read'] },
       query: logs.requestLogExport,
@@ -35,43 +29,31 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
         return exportRequestLog(reply, format, await service.exportRequests(permit, filter));
       },
     }),
-    route({
-      method: 'GET',
-      path: '/v1/request-logs/{id}',
+    route('GET /v1/request-logs/{id}', {
       operationId: 'getRequestLog',
-      tag: 'request-logs',
       summary: 'Get one entry of the request log',
       needs: { all: ['logs:read'] },
       answer: logs.requestLog,
       handle: ({ permits: [permit], id }) => service.request(permit, id),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/secrets/{id}/readers',
+    route('GET /v1/secrets/{id}/readers', {
       operationId: 'listSecretReaders',
-      tag: 'secrets',
       summary: 'List the readers of a secret’s version, and when they last read it',
       needs: { all: ['logs:read', 'secrets:read'] },
       query: logs.readersQuery,
       answer: logs.secretReaders,
       handle: ({ permits: [logs, secrets], id, query }) => readers.of(logs, secrets, id, query.version),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/audit-logs',
+    route('GET /v1/audit-logs', {
       operationId: 'listAuditLogs',
-      tag: 'audit-logs',
       summary: 'List changes, reveals and refusals, newest first',
       needs: { all: ['logs:read'] },
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
       handle: ({ permits: [permit], query }) => service.audits(permit, query),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/audit-logs/export',
+    route('GET /v1/audit-logs/export', {
       operationId: 'exportAuditLogs',
-      tag: 'audit-logs',
       summary: 'Export changes, reveals and refusals as a stream of JSON Lines or CSV',
       needs: { all: ['logs:read'] },
       query: logs.auditLogExport,
@@ -84,21 +66,15 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
         return exportAuditLog(reply, format, await service.exportAudits(permit, filter));
       },
     }),
-    route({
-      method: 'GET',
-      path: '/v1/audit-logs/verification',
+    route('GET /v1/audit-logs/verification', {
       operationId: 'verifyLogs',
-      tag: 'audit-logs',
       summary: 'Verify that no log entry was edited, removed or cut off',
       needs: { all: ['logs:read'] },
       answer: logs.logVerification,
       handle: ({ permits: [permit] }) => verifyLogs(permit),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/audit-logs/{id}',
+    route('GET /v1/audit-logs/{id}', {
       operationId: 'getAuditLog',
-      tag: 'audit-logs',
       summary: 'Get one entry of the audit log',
       needs: { all: ['logs:read'] },
       answer: logs.auditLog,
@@ -109,19 +85,14 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
 
 export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
   return [
-    route({
-      method: 'GET',
-      path: '/v1/overview',
+    route('GET /v1/overview', {
       operationId: 'getOverview',
-      tag: 'overview',
       summary: 'Get an overview of reads, expiring resources and unused keys',
       needs: { all: ['organization:read'] },
       answer: overview.overview,
       handle: ({ permits: [permit] }) => overviews.overview(permit),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/about',
+    route('GET /v1/about', {
       operationId: 'getAbout',
       tag: 'overview',
       summary: 'Get the version, database engine, root key provider and log public key',

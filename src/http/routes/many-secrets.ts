@@ -6,22 +6,16 @@ import { type Permissions, type Route, route } from './route.ts';
 
 export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Permissions>[] {
   return [
-    route({
-      method: 'POST',
-      path: '/v1/secrets/reveal',
+    route('POST /v1/secrets/reveal', {
       operationId: 'revealSecrets',
-      tag: 'secrets',
       summary: 'Reveal the values of up to 100 secrets; each is recorded in the audit log',
       needs: { all: ['secrets:reveal'] },
       body: resource.secretsReveal,
       answer: resource.revealedSecrets,
       handle: ({ permits: [permit], body }) => manySecrets.reveal(permit, body.secret_ids),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/secrets/copy',
+    route('POST /v1/secrets/copy', {
       operationId: 'copySecrets',
-      tag: 'secrets',
       summary: 'Copy or move up to 100 secrets to another vault, each with its own outcome',
       needs: { all: ['secrets:reveal', 'secrets:write'] },
       body: resource.secretsCopy,
@@ -29,11 +23,8 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       handle: async ({ permits: [revealing, writing], body }) =>
         answerOf(await manySecrets.copy(revealing, writing, body)),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/secrets/compare',
+    route('POST /v1/secrets/compare', {
       operationId: 'compareSecrets',
-      tag: 'secrets',
       summary:
         'Compare up to 100 values with those of a vault; recorded in the audit log, up to 1,200 values per minute',
       needs: { all: ['secrets:reveal'] },
@@ -41,11 +32,8 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       answer: resource.comparedSecrets,
       handle: ({ permits: [permit], body }) => comparisons.compare(permit, body),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/vaults/compare',
+    route('POST /v1/vaults/compare', {
       operationId: 'compareVaults',
-      tag: 'vaults',
       summary: 'Compare the secrets of up to 8 vaults without revealing them',
       needs: { all: ['secrets:read'] },
       body: resource.vaultsCompare,

@@ -1,14 +1,12 @@
 /** A person's decisions about clients of the tool endpoint, on the consent page and in their settings. */
-import { deletion, deletionOf } from '../../contract/common.ts';
+import { deletion } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import * as oauth from '../../contract/oauth.ts';
 import type { AuthorizationRequest } from '../../domain/oauth/authorization-requests.ts';
 import type { Site } from '../../domain/sign-in/passkeys.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
-import { type AuthNeed, type Route, route } from './route.ts';
-
-const own = { tag: 'auth', needs: 'session' } as const;
+import { type AuthNeed, deletedAfter, type Route, route } from './route.ts';
 
 export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<AuthNeed>[] {
   const { judge, grants } = domain.oauth;
@@ -31,12 +29,10 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
   }
 
   return [
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/oauth/request',
+    route('POST /auth/oauth/request', {
       operationId: 'getAuthorizationRequest',
       summary: 'Get the client that asks for access, and where its answer goes',
+      needs: 'session',
       body: oauth.authorizationBody,
       answer: oauth.authorizationShown,
       handle: async ({ body, site }) => {
@@ -50,23 +46,19 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
         };
       },
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/oauth/approve',
+    route('POST /auth/oauth/approve', {
       operationId: 'approveAuthorization',
       summary: 'Allow a client to read a vault for a limited time',
+      needs: 'session',
       body: oauth.consentBody,
       answer: oauth.redirection,
       handle: ({ as, body, site }) =>
         decided(body.request, site, async asked => ({ code: await grants.approve(as, asked, body) })),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/oauth/deny',
+    route('POST /auth/oauth/deny', {
       operationId: 'denyAuthorization',
       summary: 'Refuse a client’s request for access',
+      needs: 'session',
       body: oauth.authorizationBody,
       answer: oauth.redirection,
       handle: ({ as, body, site }) =>
@@ -75,26 +67,19 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
           return { error: 'access_denied' };
         }),
     }),
-    route({
-      ...own,
-      method: 'GET',
-      path: '/auth/oauth/grants',
+    route('GET /auth/oauth/grants', {
       operationId: 'listOAuthGrants',
       summary: 'List the clients that you allowed to read a vault',
+      needs: 'session',
       answer: oauth.oauthGrantList,
       handle: async ({ as }) => ({ data: await grants.list(as) }),
     }),
-    route({
-      ...own,
-      method: 'DELETE',
-      path: '/auth/oauth/grants/{id}',
+    route('DELETE /auth/oauth/grants/{id}', {
       operationId: 'revokeOAuthGrant',
       summary: 'Revoke a client’s grant and its access key',
+      needs: 'session',
       answer: deletion,
-      handle: async ({ as, id }) => {
-        await grants.revoke(as, id);
-        return deletionOf(id);
-      },
+      handle: ({ as, id }) => deletedAfter(id, grants.revoke(as, id)),
     }),
   ];
 }

@@ -1,164 +1,99 @@
 /** A signed-in person's own account: sessions, password, passkeys and one-time codes. */
 import * as auth from '../../contract/auth.ts';
-import { deletion, deletionOf } from '../../contract/common.ts';
+import { deletion } from '../../contract/common.ts';
 import type { Accounts } from '../../domain/accounts.ts';
-import { type AuthNeed, type Route, route } from './route.ts';
+import { type AuthNeed, deletedAfter, doneAfter, type Route, route } from './route.ts';
 
-const own = { tag: 'auth', needs: 'session' } as const;
-
-export function ownAccountRoutes(accounts: Accounts): Route<AuthNeed>[] {
+export function ownAccountRoutes({ sessions, factors, proofs }: Accounts): Route<AuthNeed>[] {
   return [
-    ...sessionRoutes(accounts),
-    ...proofRoutes(accounts),
-    ...passkeyRoutes(accounts),
-    ...oneTimeCodeRoutes(accounts),
-  ];
-}
-
-function sessionRoutes({ sessions }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'GET',
-      path: '/auth/sessions',
+    route('GET /auth/sessions', {
       operationId: 'listSessions',
       summary: 'List your sessions',
+      needs: 'session',
       answer: auth.sessionList,
       handle: async ({ as }) => ({ data: await sessions.list(as) }),
     }),
-    route({
-      ...own,
-      method: 'DELETE',
-      path: '/auth/sessions/{id}',
+    route('DELETE /auth/sessions/{id}', {
       operationId: 'endSession',
       summary: 'End one of your sessions',
+      needs: 'session',
       answer: deletion,
-      handle: async ({ as, id }) => {
-        await sessions.end(as, id);
-        return deletionOf(id);
-      },
+      handle: ({ as, id }) => deletedAfter(id, sessions.end(as, id)),
     }),
-  ];
-}
-
-function proofRoutes({ factors, proofs }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/proof/options',
+    route('POST /auth/proof/options', {
       operationId: 'getProofPasskeyOptions',
       summary: 'Get the options for confirming your identity with a passkey',
+      needs: 'session',
       answer: auth.passkeyOptions,
       handle: ({ as, site }) => proofs.options(as, site),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/proof',
+    route('POST /auth/proof', {
       operationId: 'proveIdentity',
       summary: 'Confirm your identity; for five minutes, you can then change how you sign in',
+      needs: 'session',
       body: auth.wholeProofBody,
       answer: auth.done,
-      handle: async ({ as, site, body }) => {
-        await proofs.prove(as, site, body);
-        return {};
-      },
+      handle: ({ as, site, body }) => doneAfter(proofs.prove(as, site, body)),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/password/change',
+    route('POST /auth/password/change', {
       operationId: 'changePassword',
       summary: 'Change your password, or set the first one',
+      needs: 'session',
       body: auth.passwordChangeBody,
       answer: auth.done,
-      handle: async ({ as, body }) => {
-        await factors.changePassword(as, body);
-        return {};
-      },
+      handle: ({ as, body }) => doneAfter(factors.changePassword(as, body)),
     }),
-  ];
-}
-
-function passkeyRoutes({ factors }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'GET',
-      path: '/auth/passkeys',
+    route('GET /auth/passkeys', {
       operationId: 'listPasskeys',
       summary: 'List your passkeys',
+      needs: 'session',
       answer: auth.passkeyList,
       handle: async ({ as }) => ({ data: await factors.passkeys(as) }),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/passkeys/options',
+    route('POST /auth/passkeys/options', {
       operationId: 'getNewPasskeyOptions',
       summary: 'Get the options for creating a passkey',
+      needs: 'session',
       answer: auth.passkeyOptions,
       handle: ({ as, site }) => factors.passkeyOptions(as, site),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/passkeys',
+    route('POST /auth/passkeys', {
       operationId: 'addPasskey',
       summary: 'Add a passkey',
+      needs: 'session',
       body: auth.passkeyAddBody,
       answer: auth.passkeyRecord,
       handle: ({ as, site, body }) => factors.addPasskey(as, site, body.name, body.credential),
     }),
-    route({
-      ...own,
-      method: 'DELETE',
-      path: '/auth/passkeys/{id}',
+    route('DELETE /auth/passkeys/{id}', {
       operationId: 'removePasskey',
       summary: 'Remove a passkey',
+      needs: 'session',
       answer: deletion,
-      handle: async ({ as, id }) => {
-        await factors.removePasskey(as, id);
-        return deletionOf(id);
-      },
+      handle: ({ as, id }) => deletedAfter(id, factors.removePasskey(as, id)),
     }),
-  ];
-}
-
-function oneTimeCodeRoutes({ factors }: Accounts): Route<AuthNeed>[] {
-  return [
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/totp/begin',
+    route('POST /auth/totp/begin', {
       operationId: 'beginOneTimeCodes',
       summary: 'Get the secret for an authenticator app',
+      needs: 'session',
       answer: auth.oneTimeCodeSecret,
       handle: ({ as }) => factors.beginCodes(as),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/totp',
+    route('POST /auth/totp', {
       operationId: 'confirmOneTimeCodes',
       summary: 'Turn on one-time codes, and get the recovery codes, which are shown once',
+      needs: 'session',
       body: auth.codeBody,
       answer: auth.recoveryCodes,
       handle: ({ as, body }) => factors.confirmCodes(as, body.code),
     }),
-    route({
-      ...own,
-      method: 'POST',
-      path: '/auth/totp/remove',
+    route('POST /auth/totp/remove', {
       operationId: 'removeOneTimeCodes',
       summary: 'Turn off one-time codes',
+      needs: 'session',
       body: auth.totpRemoveBody,
       answer: auth.done,
-      handle: async ({ as, body }) => {
-        await factors.removeCodes(as, body);
-        return {};
-      },
+      handle: ({ as, body }) => doneAfter(factors.removeCodes(as, body)),
     }),
   ];
 }

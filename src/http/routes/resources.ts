@@ -31,25 +31,18 @@ type Mixed = Collection<
 export function resourceRoutes(domain: Domain): Route<Permissions>[] {
   return [
     ...mixedRoutes(domain),
-    ...collectionRoutes({
+    ...collectionRoutes(domain.looksAlike, {
       name: 'vaults',
       one: 'a vault',
-      schemas: {
-        item: resource.vault,
-        created: resource.vault,
-        query: resource.resourceQuery,
-        create: resource.vaultCreate,
-        update: resource.vaultUpdate,
-      },
+      item: resource.vault,
+      query: resource.resourceQuery,
+      create: resource.vaultCreate,
+      update: resource.vaultUpdate,
       service: domain.vaults,
-      looksAlike: domain.looksAlike,
       trash: true,
     }),
-    route({
-      method: 'GET',
-      path: '/v1/vaults/counts',
+    route('GET /v1/vaults/counts', {
       operationId: 'countVaults',
-      tag: 'vaults',
       summary: 'Count the resources in vaults',
       needs: { all: ['vaults:read'] },
       query: resource.vaultCountsQuery,
@@ -70,16 +63,13 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
     update: (permit, id, body) => resources.update(permit, id, type => check(updateOf[type], body)),
   };
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'resources',
       one: 'a resource of any type',
-      schemas: {
-        item: resource.genericResource,
-        created: resource.genericResource,
-        query: resource.mixedQuery,
-        create: resource.resourceCreate,
-        update: resource.resourceUpdate,
-      },
+      item: resource.genericResource,
+      query: resource.mixedQuery,
+      create: resource.resourceCreate,
+      update: resource.resourceUpdate,
       changes: Object.values(updateOf),
       nouns: ['vaults', 'secrets', 'keys', 'certificates'],
       reads: { together: resourceReads },
@@ -88,14 +78,10 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
         type === undefined ? { together: resourceReads } : { all: [`${type}s:read`] },
       createNeeds: ({ type = 'vault' }) => ({ all: [`${type}s:write`] }),
       service,
-      looksAlike,
       trash: true,
     }),
-    route({
-      method: 'POST',
-      path: '/v1/resources/{id}/restore',
+    route('POST /v1/resources/{id}/restore', {
       operationId: 'restoreResource',
-      tag: 'resources',
       summary: 'Restore a deleted resource from the trash',
       needs: { anyOf: resourceWrites },
       answer: resource.genericResource,
@@ -106,25 +92,18 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
 
 function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions>[] {
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'secrets',
       one: 'a secret',
-      schemas: {
-        item: resource.secret,
-        created: resource.secret,
-        query: resource.resourceQuery,
-        create: resource.secretCreate,
-        update: resource.secretUpdate,
-      },
+      item: resource.secret,
+      query: resource.resourceQuery,
+      create: resource.secretCreate,
+      update: resource.secretUpdate,
       service: secrets,
-      looksAlike,
       trash: true,
     }),
-    route({
-      method: 'POST',
-      path: '/v1/secrets/bulk',
+    route('POST /v1/secrets/bulk', {
       operationId: 'writeSecrets',
-      tag: 'secrets',
       summary: 'Create or update up to 100 secrets, each with its own outcome',
       needs: { all: ['secrets:write'] },
       body: resource.bulkRequest,
@@ -138,11 +117,8 @@ function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions
         return answer;
       },
     }),
-    route({
-      method: 'POST',
-      path: '/v1/secrets/{id}/reveal',
+    route('POST /v1/secrets/{id}/reveal', {
       operationId: 'revealSecret',
-      tag: 'secrets',
       summary: 'Reveal a secret’s value; recorded in the audit log before it is returned',
       needs: { all: ['secrets:reveal'] },
       body: resource.secretReveal,
@@ -150,16 +126,13 @@ function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions
       answer: resource.revealedSecret,
       handle: ({ permits: [permit], id, body }) => secrets.reveal(permit, id, body.version),
     }),
-    route({
-      ...versionsOf('secrets', 'a secret’s', 'listSecretVersions'),
+    route('GET /v1/secrets/{id}/versions', {
+      ...versionsOf('a secret’s', 'listSecretVersions'),
       needs: { all: ['secrets:read'] },
       handle: ({ permits: [permit], id, query }) => secrets.versions(permit, id, query),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/secrets/{id}/rollback',
+    route('POST /v1/secrets/{id}/rollback', {
       operationId: 'rollbackSecret',
-      tag: 'secrets',
       summary: 'Roll back to an earlier version’s value, as a new version',
       needs: { all: ['secrets:write'] },
       body: resource.rollback,
@@ -171,35 +144,25 @@ function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions
 
 function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permissions>[] {
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'keys',
       one: 'a key',
-      schemas: {
-        item: resource.key,
-        created: resource.key,
-        query: resource.resourceQuery,
-        create: resource.keyCreate,
-        update: resource.keyUpdate,
-      },
+      item: resource.key,
+      query: resource.resourceQuery,
+      create: resource.keyCreate,
+      update: resource.keyUpdate,
       service: keys,
-      looksAlike,
       trash: true,
     }),
-    route({
-      method: 'POST',
-      path: '/v1/keys/{id}/reveal',
+    route('POST /v1/keys/{id}/reveal', {
       operationId: 'revealKey',
-      tag: 'keys',
       summary: 'Reveal a key’s PEM; recorded in the audit log before it is returned',
       needs: { all: ['keys:reveal'] },
       answer: resource.revealedKey,
       handle: ({ permits: [permit], id }) => keys.reveal(permit, id),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/keys/{id}/rotate',
+    route('POST /v1/keys/{id}/rotate', {
       operationId: 'rotateKey',
-      tag: 'keys',
       summary: 'Rotate a key: new key material, as a new version',
       needs: { all: ['keys:write'] },
       body: resource.keyRotate,
@@ -207,16 +170,13 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
       answer: resource.key,
       handle: ({ permits: [permit], id, body }) => keys.rotate(permit, id, body),
     }),
-    route({
-      ...versionsOf('keys', 'a key’s', 'listKeyVersions'),
+    route('GET /v1/keys/{id}/versions', {
+      ...versionsOf('a key’s', 'listKeyVersions'),
       needs: { all: ['keys:read'] },
       handle: ({ permits: [permit], id, query }) => keys.versions(permit, id, query),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/keys/{id}/signing-request',
+    route('POST /v1/keys/{id}/signing-request', {
       operationId: 'createSigningRequest',
-      tag: 'keys',
       summary: 'Create a certificate signing request with a stored key',
       needs: { all: ['certificates:write', 'keys:read'] },
       body: resource.signingRequest,
@@ -228,28 +188,21 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
 }
 
 function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissions>[] {
-  return collectionRoutes({
+  return collectionRoutes(looksAlike, {
     name: 'certificates',
     one: 'a certificate',
-    schemas: {
-      item: resource.certificate,
-      created: resource.certificate,
-      query: resource.resourceQuery,
-      create: resource.certificateCreate,
-      update: resource.certificateUpdate,
-    },
+    item: resource.certificate,
+    query: resource.resourceQuery,
+    create: resource.certificateCreate,
+    update: resource.certificateUpdate,
     service: certificates,
-    looksAlike,
     trash: true,
   });
 }
 
-function versionsOf(name: 'secrets' | 'keys', whose: string, operationId: string) {
+function versionsOf(whose: string, operationId: string) {
   return {
-    method: 'GET',
-    path: `/v1/${name}/{id}/versions`,
     operationId,
-    tag: name,
     summary: `List ${whose} versions, newest first`,
     query: resource.versionQuery,
     answer: listOf(resource.version),

@@ -10,6 +10,7 @@ import type { Caller, Origin } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { onBehalfOf } from '../../base/fair-line.ts';
 import { check } from '../../contract/check.ts';
+import type { deletion } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { Permit } from '../../domain/kernel/guard.ts';
@@ -104,13 +105,16 @@ interface RouteRequest<Query, Body> extends Sent<Query, Body> {
   readonly askedAt: number;
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
 /** The part of a route that the OpenAPI document and the tests use. */
 export interface RouteDescription {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: Method;
   /** With `{id}` in place of an id. */
   readonly path: string;
   /** Its name in the OpenAPI document, and in code generated from it. */
   readonly operationId: string;
+  /** The group that the OpenAPI document shows it in. */
   readonly tag: string;
   readonly summary: string;
   readonly needs: Need;
@@ -133,7 +137,9 @@ interface RouteDeclaration<
   Body extends z.ZodType,
   Answer extends z.ZodType,
   Reads extends Need = N,
-> extends RouteDescription {
+> extends Omit<RouteDescription, 'method' | 'path' | 'tag'> {
+  /** By default, the collection in the path, or `auth`. */
+  readonly tag?: string;
   readonly needs: N;
   /** The requirement, if it depends on the query or body. */
   readonly needsOf?: (sent: Sent<z.output<Query>, z.output<Body>>) => N;
@@ -165,9 +171,26 @@ export function route<
   Query extends z.ZodType = typeof nothing,
   Body extends z.ZodType = z.ZodUndefined,
   const Reads extends Need = N,
->(declaration: RouteDeclaration<N, Query, Body, Answer, Reads>): Route<Door<N>> {
+>(
+  endpoint: `${Method} ${string}`,
+  declaration: RouteDeclaration<N, Query, Body, Answer, Reads>,
+): Route<Door<N>> {
+  const [method, path] = endpoint.split(' ') as [Method, string];
+  const [, top, collection] = path.split('/');
+  const tag = top === 'v1' ? collection : top;
   // The only cast: `run` validates with the schemas from which the handler's types are derived.
-  return declaration as unknown as Route<Door<N>>;
+  return { method, path, tag, ...declaration } as unknown as Route<Door<N>>;
+}
+
+/** The answer of a route that returns nothing, once its work is done. */
+export async function doneAfter(work: Promise<unknown>): Promise<Record<string, never>> {
+  await work;
+  return {};
+}
+
+export async function deletedAfter(id: string, work: Promise<unknown>): Promise<z.input<typeof deletion>> {
+  await work;
+  return { id, deleted: true };
 }
 
 /** How one of the two APIs authenticates and authorizes callers. */

@@ -37,11 +37,8 @@ async function welcome(parts: AppParts, visit: Visit, token: string): Promise<au
 export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
   const { signIn, sessions } = parts.domain.accounts;
   return [
-    route({
-      method: 'GET',
-      path: '/auth/state',
+    route('GET /auth/state', {
       operationId: 'getAuthState',
-      tag: 'auth',
       summary: 'Get who is signed in, and the ways to sign in',
       needs: 'nothing',
       answer: auth.authState,
@@ -51,32 +48,23 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
         return stateOf(parts, call, as);
       },
     }),
-    route({
-      method: 'POST',
-      path: '/auth/password',
+    route('POST /auth/password', {
       operationId: 'signInWithPassword',
-      tag: 'auth',
       summary: 'Sign in with an email address and a password, and a code if there is a second factor',
       needs: 'proof',
       body: auth.passwordBody,
       answer: auth.authState,
       handle: async call => welcome(parts, call, await signIn.byPassword(call.body, call.origin)),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/passkey/options',
+    route('POST /auth/passkey/options', {
       operationId: 'getSignInPasskeyOptions',
-      tag: 'auth',
       summary: 'Get the options for signing in with a passkey',
       needs: 'proof',
       answer: auth.passkeyOptions,
       handle: ({ site }) => signIn.requestOptions(site),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/passkey',
+    route('POST /auth/passkey', {
       operationId: 'signInWithPasskey',
-      tag: 'auth',
       summary: 'Sign in with a passkey',
       needs: 'proof',
       body: auth.passkeyBody,
@@ -84,11 +72,8 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
       handle: async call =>
         welcome(parts, call, await signIn.byPasskey(call.site, call.body.credential, call.origin)),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/sign-out',
+    route('POST /auth/sign-out', {
       operationId: 'signOut',
-      tag: 'auth',
       summary: 'Sign out',
       needs: 'nothing',
       answer: auth.done,
@@ -105,55 +90,40 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
 export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
   const { joining } = parts.domain.accounts;
   return [
-    route({
-      method: 'POST',
-      path: '/auth/setup',
+    route('POST /auth/setup', {
       operationId: 'setUp',
-      tag: 'auth',
       summary: 'Create the first organization and its owner, with the setup link',
       needs: 'proof',
       body: auth.setupBody,
       answer: auth.authState,
       handle: async call => welcome(parts, call, await joining.setUp(call.site, call.body, call.origin)),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/setup/options',
+    route('POST /auth/setup/options', {
       operationId: 'getSetUpPasskeyOptions',
-      tag: 'auth',
       summary: 'Get the options for creating the first owner’s passkey',
       needs: 'proof',
       body: auth.setupOptionsBody,
       answer: auth.passkeyOptions,
       handle: ({ site, body, origin }) => joining.setupOptions(site, body.token, body.email, origin),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/invitation',
+    route('POST /auth/invitation', {
       operationId: 'getInvitation',
-      tag: 'auth',
       summary: 'Get an invitation by its token',
       needs: 'proof',
       body: auth.invitationBody,
       answer: auth.invitation,
       handle: ({ body, origin }) => joining.invitation(body.token, origin),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/invitation/options',
+    route('POST /auth/invitation/options', {
       operationId: 'getInvitationPasskeyOptions',
-      tag: 'auth',
       summary: 'Get the options for creating a new member’s passkey',
       needs: 'proof',
       body: auth.invitationBody,
       answer: auth.passkeyOptions,
       handle: ({ site, body, origin }) => joining.invitationOptions(site, body.token, origin),
     }),
-    route({
-      method: 'POST',
-      path: '/auth/invitation/accept',
+    route('POST /auth/invitation/accept', {
       operationId: 'acceptInvitation',
-      tag: 'auth',
       summary: 'Accept an invitation, with a password or a passkey',
       needs: 'proof',
       body: auth.acceptBody,

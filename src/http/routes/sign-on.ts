@@ -35,11 +35,8 @@ function issuerRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
   }
 
   return [
-    route({
-      method: 'GET',
-      path: '/auth/oidc/start',
+    route('GET /auth/oidc/start', {
       operationId: 'startSingleSignOn',
-      tag: 'auth',
       summary: 'Send the browser to the issuer',
       needs: 'nothing',
       query: auth.signOnStart,
@@ -55,11 +52,8 @@ function issuerRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
         }
       },
     }),
-    route({
-      method: 'GET',
-      path: '/auth/oidc/callback',
+    route('GET /auth/oidc/callback', {
       operationId: 'finishSingleSignOn',
-      tag: 'auth',
       summary: 'Receive the browser that the issuer sends back',
       needs: 'nothing',
       query: auth.signOnCallback,
@@ -90,11 +84,8 @@ function choiceRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
   const { identities } = parts.domain.accounts;
   const { report, read } = refusalsOf(parts);
   return [
-    route({
-      method: 'GET',
-      path: '/auth/oidc/choices',
+    route('GET /auth/oidc/choices', {
       operationId: 'listSignInChoices',
-      tag: 'auth',
       summary: 'List the memberships that the person may sign in as',
       needs: 'identity',
       answer: auth.choiceList,
@@ -107,11 +98,8 @@ function choiceRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
         }
       },
     }),
-    route({
-      method: 'POST',
-      path: '/auth/oidc/choose',
+    route('POST /auth/oidc/choose', {
       operationId: 'chooseMembership',
-      tag: 'auth',
       summary: 'Sign in as one of these members',
       needs: 'identity',
       body: auth.chooseBody,

@@ -13,64 +13,42 @@ import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 
 export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<Permissions>[] {
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'use-rules',
       one: 'a use rule',
-      schemas: {
-        item: rules.useRule,
-        created: rules.useRule,
-        query: rules.useRuleQuery,
-        create: rules.useRuleCreate,
-        update: rules.useRuleUpdate,
-      },
+      item: rules.useRule,
+      query: rules.useRuleQuery,
+      create: rules.useRuleCreate,
+      update: rules.useRuleUpdate,
       // Anyone who can choose the destination could send the value to themselves.
       gives: { all: ['use-rules:write', 'secrets:reveal'] },
       service: useRules,
-      looksAlike,
     }),
-    route({
-      method: 'POST',
-      path: '/v1/use-rules/check',
+    route('POST /v1/use-rules/check', {
       operationId: 'checkUse',
-      tag: 'use-rules',
       summary: 'Check whether the rules of a secret would allow a call, and why not; nothing is sent',
       needs: { all: ['use-rules:write'] },
       body: uses.useCheck,
       answer: uses.verdict,
       handle: ({ permits: [permit], body }) => useRules.check(permit, body),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/use-rules/presets',
+    route('GET /v1/use-rules/presets', {
       operationId: 'listUsePresets',
-      tag: 'use-rules',
       summary: 'List predefined use rules for well-known services',
       needs: { all: ['use-rules:read'] },
       answer: rules.usePresetList,
       handle: async () => ({ presets: structuredClone(usePresets) as never }),
     }),
-    ...approvalRoutes(approvals),
-  ];
-}
-
-function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/v1/approvals',
+    route('GET /v1/approvals', {
       operationId: 'listApprovals',
-      tag: 'approvals',
       summary: 'List calls that wait for an approval, newest first; with `state=all`, also all others',
       needs: { all: ['approvals:read'] },
       query: uses.approvalQuery,
       answer: listOf(uses.approval),
       handle: ({ permits: [permit], query }) => approvals.list(permit, query),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/approvals/{id}',
+    route('GET /v1/approvals/{id}', {
       operationId: 'getApproval',
-      tag: 'approvals',
       summary: 'Get a call that waits for an approval, as it would be made',
       needs: { all: ['approvals:read'] },
       answer: uses.approval,
@@ -82,13 +60,10 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
 /** Decisions require a person's session; no kind of key is accepted. */
 export function decisionRoutes({ approvals, approvalWatch, accounts, guard }: Domain): Route<AuthNeed>[] {
   const mayDecide = ({ caller }: SignedInAs) => guard.admit(caller, 'approvals:write');
-  const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
+  const deciding = { needs: 'session', answer: uses.approval } as const;
   return [
-    route({
-      method: 'GET',
-      path: heldPath,
+    route(`GET ${heldPath}`, {
       operationId: 'awaitApprovals',
-      tag: 'auth',
       summary:
         'Wait until the list of calls that wait for an approval changes, and get it; requires `approvals:read`',
       needs: 'session',
@@ -102,20 +77,16 @@ export function decisionRoutes({ approvals, approvalWatch, accounts, guard }: Do
         return approvalWatch.next(watcher, query.known);
       },
     }),
-    route({
+    route('POST /auth/approvals/{id}/approve', {
       ...deciding,
-      method: 'POST',
-      path: '/auth/approvals/{id}/approve',
       operationId: 'approveCall',
       summary: 'Approve a call once, or every call under its rule for an hour; requires `approvals:write`',
       body: uses.approve,
       bodyOptional: true,
       handle: async ({ as, id, body }) => approvals.approve(await mayDecide(as), id, body.scope ?? 'call'),
     }),
-    route({
+    route('POST /auth/approvals/{id}/refuse', {
       ...deciding,
-      method: 'POST',
-      path: '/auth/approvals/{id}/refuse',
       operationId: 'refuseCall',
       summary: 'Refuse a call; requires `approvals:write`',
       handle: async ({ as, id }) => approvals.refuse(await mayDecide(as), id),

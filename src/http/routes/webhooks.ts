@@ -7,65 +7,47 @@ import { type Permissions, type Route, route } from './route.ts';
 
 export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domain): Route<Permissions>[] {
   return [
-    ...collectionRoutes({
+    ...collectionRoutes(looksAlike, {
       name: 'webhooks',
       one: 'a webhook',
-      schemas: {
-        item: webhook.webhook,
-        created: webhook.webhookWithSecret,
-        query: webhook.webhookQuery,
-        create: webhook.webhookCreate,
-        update: webhook.webhookUpdate,
-      },
+      item: webhook.webhook,
+      created: webhook.webhookWithSecret,
+      query: webhook.webhookQuery,
+      create: webhook.webhookCreate,
+      update: webhook.webhookUpdate,
       service: webhooks,
-      looksAlike,
     }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/test',
+    route('POST /v1/webhooks/{id}/test', {
       operationId: 'testWebhook',
-      tag: 'webhooks',
       summary: 'Send a test event to a webhook',
       needs: { all: ['webhooks:write'] },
       answer: webhook.delivery,
       handle: ({ permits: [permit], id }) => webhookDeliveries.test(permit, id),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/webhooks/{id}/rotate-secret',
+    route('POST /v1/webhooks/{id}/rotate-secret', {
       operationId: 'rotateWebhookSecret',
-      tag: 'webhooks',
       summary: 'Create a new signing secret for a webhook; the old one also signs for a day',
       needs: { all: ['webhooks:write'] },
       answer: webhook.webhookWithSecret,
       handle: ({ permits: [permit], id }) => webhooks.rotateSecret(permit, id),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/webhook-deliveries',
+    route('GET /v1/webhook-deliveries', {
       operationId: 'listWebhookDeliveries',
-      tag: 'webhook-deliveries',
       summary: 'List webhook deliveries, newest first',
       needs: { all: ['webhooks:read'] },
       query: webhook.deliveryQuery,
       answer: listOf(webhook.delivery),
       handle: ({ permits: [permit], query }) => webhookDeliveries.list(permit, query),
     }),
-    route({
-      method: 'GET',
-      path: '/v1/webhook-deliveries/{id}',
+    route('GET /v1/webhook-deliveries/{id}', {
       operationId: 'getWebhookDelivery',
-      tag: 'webhook-deliveries',
       summary: 'Get one delivery with its attempts',
       needs: { all: ['webhooks:read'] },
       answer: webhook.delivery,
       handle: ({ permits: [permit], id }) => webhookDeliveries.get(permit, id),
     }),
-    route({
-      method: 'POST',
-      path: '/v1/webhook-deliveries/{id}/redeliver',
+    route('POST /v1/webhook-deliveries/{id}/redeliver', {
       operationId: 'redeliverEvent',
-      tag: 'webhook-deliveries',
       summary: 'Redeliver an event under the same id',
       needs: { all: ['webhooks:write'] },
       answer: webhook.delivery,
