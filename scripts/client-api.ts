@@ -17,6 +17,11 @@ const header = `/**
  */
 `;
 
+const helper = `/** An operation is its method and path; its type says what is sent and what is returned. */
+type Operation<Asked, Answered> = string & { asked: Asked; answered: Answered };
+const at = <Asked, Answered>(endpoint: string) => endpoint as Operation<Asked, Answered>;
+`;
+
 /** The routes for the dashboard's session are not for programs. */
 const isForPrograms = (path: string) => path.startsWith('/v1/');
 
@@ -26,15 +31,14 @@ export function apiSource(document: Json): string {
     .flatMap(([path, methods]) =>
       Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
     );
-  const types = operations.map(({ operation }) => operationType(operation));
-  const paths = operations.map(
-    ({ path, method, operation }) => `  ${operation.operationId}: '${method.toUpperCase()} ${path}',`,
+  const lines = operations.map(
+    ({ path, method, operation }) => `  ${operationOf(operation)}('${method.toUpperCase()} ${path}'),`,
   );
   return [
     header,
-    schemasOf(document, types),
-    `export interface Operations {\n${types.join('\n')}\n}\n`,
-    `export const operations = {\n${paths.join('\n')}\n} as const;\n`,
+    schemasOf(document, lines),
+    helper,
+    `export const operations = {\n${lines.join('\n')}\n};\n`,
   ].join('\n');
 }
 
@@ -46,7 +50,7 @@ function schemasOf({ components }: Json, seeds: readonly string[]): string {
     const schema = components.schemas[name];
     if (written.has(name) || schema === undefined) continue;
     const type = typeOf(schema);
-    written.set(name, `${comment(schema.description, '')}export type ${name} = ${type};`);
+    written.set(name, `${comment(schema.description)}export type ${name} = ${type};`);
     queue.push(...namesIn(type));
   }
   return `${[...written.keys()]
@@ -59,7 +63,7 @@ function namesIn(type: string): string[] {
   return type.replaceAll(/"[^"]*"|\/\*.*?\*\//g, '').match(/\b[A-Z]\w+/g) ?? [];
 }
 
-function operationType(operation: Json): string {
+function operationOf(operation: Json): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const path = parameters.filter((one: Json) => one.in === 'path');
   const query = parameters.filter((one: Json) => one.in === 'query');
@@ -70,7 +74,7 @@ function operationType(operation: Json): string {
   ];
   const answer = responses[200].content['application/json']?.schema;
   const answered = answer === undefined ? 'string' : typeOf(answer);
-  return `${comment(`${summary}. ${description}`, '  ')}  ${operationId}: { asked: { ${asked.join('; ')} }; answered: ${answered} };`;
+  return `${comment(`${summary}. ${description}`)}${operationId}: at<{ ${asked.join('; ')} }, ${answered}>`;
 }
 
 function queryType(parameters: Json[]): string {
@@ -111,10 +115,8 @@ function objectType({ properties, required = [], additionalProperties }: Json): 
 
 const union = (types: readonly string[]) => [...new Set(types)].join(' | ');
 
-function comment(text: string | undefined, indent?: string): string {
-  if (text === undefined) return '';
-  const safe = `/** ${text.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ')} */`;
-  return indent === undefined ? `${safe} ` : `${indent}${safe}\n`;
+function comment(text: string | undefined): string {
+  return text === undefined ? '' : `/** ${text.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ')} */ `;
 }
 
 async function documentOfService(): Promise<Json> {

@@ -2,7 +2,7 @@
  * `admin({ url, key })`: the general API with an API key, with one method for each operation of the OpenAPI document.
  * The methods and their types are generated from that document.
  */
-import { type Operations, operations } from './api.ts';
+import { operations } from './api.ts';
 import type { ClientRequest } from './exchange.ts';
 import { type ConnectionOptions, connect, json, segment, send } from './request.ts';
 
@@ -12,6 +12,7 @@ type Call<Asked, Answered> =
     ? (asked?: Asked) => Promise<Answered>
     : (asked: Asked) => Promise<Answered>;
 
+type Operations = typeof operations;
 export type Admin = {
   readonly [Name in keyof Operations]: Call<Operations[Name]['asked'], Operations[Name]['answered']>;
 };
