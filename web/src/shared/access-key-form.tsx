@@ -1,14 +1,11 @@
 /** Creates an access key, or edits its restrictions. The key is shown once, with examples of how to use it. */
 import { useState } from 'react';
-import { update } from '../api/changes.ts';
-import { post } from '../api/client.ts';
 import { useForm } from '../api/form.ts';
 import type { AccessKey, CreatedAccessKey } from '../api/types.ts';
-import { useRefresh } from '../api/use.ts';
 import { useSession } from '../session/session.tsx';
-import { FormDialog, OnceDialog } from '../ui/form-dialog.tsx';
+import { OnceDialog } from '../ui/form-dialog.tsx';
+import { ResourceForm } from '../ui/resource-form.tsx';
 import { TextField } from '../ui/text-field.tsx';
-import { noteUpdate } from '../ui/toast.tsx';
 import { VaultField } from '../ui/vaults-field.tsx';
 import {
   RestrictionFields,
@@ -36,24 +33,18 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
     ...restrictionValuesOf(item),
   });
   const [made, setMade] = useState<CreatedAccessKey | null>(null);
-  const refresh = useRefresh();
-  async function save(values: Values) {
-    const bodyOf = (those: Values) => ({ name: those.name, ...restrictionsOf(those, item) });
-    const body = bodyOf(values);
-    if (item) {
-      noteUpdate('Access key', await update(`/v1/access-keys/${item.id}`, bodyOf(form.initial), body));
-      onClose();
-    } else setMade(await post<CreatedAccessKey>('/v1/access-keys', { vault_id: values.vault_id, ...body }));
-    await refresh('access-keys');
-  }
+  const bodyOf = (values: Values) => ({ name: values.name, ...restrictionsOf(values, item) });
   if (made) return <Made made={made} onClose={onClose} />;
   return (
-    <FormDialog
-      title={item ? `Edit ${item.name}` : 'New access key'}
+    <ResourceForm
+      what="access key"
+      collection="access-keys"
+      resource={item}
       form={form}
-      onSubmit={save}
+      bodyOf={bodyOf}
+      creationOf={values => ({ vault_id: values.vault_id, ...bodyOf(values) })}
+      onCreated={(created: CreatedAccessKey) => setMade(created)}
       onClose={onClose}
-      action={item ? 'Save' : 'Create access key'}
     >
       {vaultId === '' && <VaultField form={form} />}
       <TextField
@@ -66,7 +57,7 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
         hint="The program that uses it. Create a separate access key for each program."
       />
       <RestrictionFields form={form} />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

@@ -8,7 +8,7 @@ import { useLayer } from './layers.ts';
 import { type PanelPlace, usePanelPlace } from './panel-place.ts';
 import { TokenOnce } from './token-once.tsx';
 
-interface FormDialogProps<T extends object> {
+export interface FormDialogProps<T extends object> {
   readonly title: string;
   readonly description?: ReactNode;
   readonly wide?: boolean;

@@ -1,9 +1,6 @@
 /** Creates an identity, from a platform preset if there is one, or edits it. */
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Identity, identityPresets, type LoginMethod } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
 import {
   RestrictionFields,
   type RestrictionValues,
@@ -11,11 +8,10 @@ import {
   restrictionValuesOf,
 } from '../../shared/restriction-fields.tsx';
 import { Field } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
 import { linesOf } from '../../ui/lines.ts';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values extends RestrictionValues {
   /** A preset's name, or the login method if there is no preset. */
@@ -63,28 +59,18 @@ function valuesOf(identity: Identity | undefined): Values {
 
 export function IdentityForm({ identity, onClose }: { identity?: Identity; onClose: () => void }) {
   const form = useForm(valuesOf(identity));
-  const refresh = useRefresh();
-  async function save(values: Values) {
-    const body = bodyOf(values, identity);
-    if (identity) {
-      const before = bodyOf(form.initial, identity);
-      noteUpdate('Identity', await update(`/v1/identities/${identity.id}`, before, body));
-    } else {
-      await post('/v1/identities', { ...body, method: methodOf(values.platform) });
-      note('Identity created');
-    }
-    onClose();
-    await refresh('identities', 'access-keys');
-  }
   return (
-    <FormDialog
+    <ResourceForm
       wide
-      title={identity ? `Edit ${identity.name}` : 'New identity'}
+      what="identity"
+      collection="identities"
+      refreshes={['access-keys']}
+      resource={identity}
       description={identity ? 'Saving invalidates its current access keys.' : undefined}
       form={form}
-      onSubmit={save}
+      bodyOf={values => bodyOf(values, identity)}
+      creationOf={values => ({ ...bodyOf(values, identity), method: methodOf(values.platform) })}
       onClose={onClose}
-      action={identity ? 'Save' : 'Create identity'}
     >
       {!identity && <PlatformField form={form} />}
       <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="deploy" />
@@ -100,7 +86,7 @@ export function IdentityForm({ identity, onClose }: { identity?: Identity; onClo
         required
       />
       <RestrictionFields form={form} />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

@@ -2,7 +2,7 @@
 import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { updateGranted } from '../../api/changes.ts';
-import { post, remove } from '../../api/client.ts';
+import { remove } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Group, VaultGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -13,11 +13,11 @@ import { Button } from '../../ui/button.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { SearchChoices } from '../../ui/search-choice.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
+import { note } from '../../ui/toast.tsx';
 import { GrantsField } from './grants-field.tsx';
 
 const columns: readonly Column<Group>[] = [
@@ -71,23 +71,16 @@ function valuesOf(group: Group | undefined): Values {
 
 function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
   const form = useForm(valuesOf(group));
-  const refresh = useRefresh();
-  async function save(values: Values) {
-    if (group) noteUpdate('Group', await updateGranted(`/v1/groups/${group.id}`, form.initial, values));
-    else {
-      await post('/v1/groups', values);
-      note('Group created');
-    }
-    onClose();
-    await refresh('groups', 'members');
-  }
   return (
-    <FormDialog
-      title={group ? `Edit ${group.name}` : 'New group'}
+    <ResourceForm
+      what="group"
+      collection="groups"
+      refreshes={['members']}
+      resource={group}
       form={form}
-      onSubmit={save}
+      bodyOf={values => values}
+      send={updateGranted}
       onClose={onClose}
-      action={group ? 'Save' : 'Create group'}
     >
       <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="payments" />
       <GrantsField form={form} hint="You can’t grant more access than you have." />
@@ -108,7 +101,7 @@ function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
         label="Filled by single sign-on"
         hint="Also includes members for whom the issuer lists the group’s name when they sign in."
       />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

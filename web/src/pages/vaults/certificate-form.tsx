@@ -1,17 +1,13 @@
 /** Creates a certificate (imported as PEM or PKCS#12, or signed by a key in the vault), or edits its metadata. */
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { Certificate, Key } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
 import { base64Of } from '../../import/files.ts';
 import { Field } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
 import { linesOf } from '../../ui/lines.ts';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
 import { SubjectFields } from './subject-fields.tsx';
 
 interface Values {
@@ -48,27 +44,17 @@ interface CertificateFormProps {
 
 export function CertificateForm({ vaultId, item, onClose }: CertificateFormProps) {
   const form = useForm<Values>(item ? valuesOf(item) : empty);
-  const refresh = useRefresh();
-  async function save(values: Values) {
-    const commonOf = ({ name, tags }: Values) => ({ name, tags: tagsOf(tags) });
-    const changedOf = (those: Values) => ({ ...commonOf(those), key_id: those.key_id || null });
-    if (item) {
-      const path = `/v1/certificates/${item.id}`;
-      noteUpdate('Certificate', await update(path, changedOf(form.initial), changedOf(values)));
-    } else {
-      await post('/v1/certificates', { vault_id: vaultId, ...commonOf(values), ...sourceOf(values) });
-      note(`Certificate “${values.name}” created`);
-    }
-    await refresh('certificates', 'keys');
-    onClose();
-  }
+  const commonOf = ({ name, tags }: Values) => ({ name, tags: tagsOf(tags) });
   return (
-    <FormDialog
-      title={item ? `Edit ${item.name}` : 'New certificate'}
+    <ResourceForm
+      what="certificate"
+      collection="certificates"
+      refreshes={['keys']}
+      resource={item}
       form={form}
-      onSubmit={save}
+      bodyOf={values => ({ ...commonOf(values), key_id: values.key_id || null })}
+      creationOf={values => ({ vault_id: vaultId, ...commonOf(values), ...sourceOf(values) })}
       onClose={onClose}
-      action={item ? 'Save' : 'Create certificate'}
     >
       <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="example.com" />
       {item ? (
@@ -77,7 +63,7 @@ export function CertificateForm({ vaultId, item, onClose }: CertificateFormProps
         <Source form={form} vaultId={vaultId} />
       )}
       <TagsField form={form} />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

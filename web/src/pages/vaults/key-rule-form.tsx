@@ -1,12 +1,8 @@
 /** Creates or edits a use rule for a key: the allowed operations and algorithms, and which tokens it signs. */
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Key, keyOperations, type UseRule } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
 import { approvalChoices, words } from './use-rule-form.tsx';
 
 type Operation = (typeof keyOperations)[number];
@@ -46,7 +42,6 @@ export function KeyRuleForm({
   rule?: UseRule | undefined;
   onClose: () => void;
 }) {
-  const refresh = useRefresh();
   const allowed = Object.fromEntries(
     keyOperations.map(one => [one, rule?.operations?.includes(one) ?? one === 'sign']),
   ) as Record<Operation, boolean>;
@@ -61,32 +56,23 @@ export function KeyRuleForm({
     approval: rule?.approval ?? 'always',
   });
 
-  async function save(values: Values) {
-    const bodyOf = (those: Values) => ({
-      name: those.name,
-      operations: keyOperations.filter(one => those[one]),
-      algorithms: words(those.algorithms),
-      jwt: shapeIn(those, rule?.jwt ?? null),
-      approval: those.approval,
-    });
-    const body = bodyOf(values);
-    if (rule) noteUpdate('Use rule', await update(`/v1/use-rules/${rule.id}`, bodyOf(form.initial), body));
-    else {
-      await post('/v1/use-rules', { key_id: item.id, ...body });
-      note('Use rule created');
-    }
-    onClose();
-    await refresh('use-rules');
-  }
-
+  const bodyOf = (values: Values) => ({
+    name: values.name,
+    operations: keyOperations.filter(one => values[one]),
+    algorithms: words(values.algorithms),
+    jwt: shapeIn(values, rule?.jwt ?? null),
+    approval: values.approval,
+  });
   return (
-    <FormDialog
-      title={rule ? `Edit ${rule.name}` : 'New use rule'}
+    <ResourceForm
+      what="use rule"
+      collection="use-rules"
+      resource={rule}
       description="Agents whose access key may use keys can have the service do this. They never see the private key."
       form={form}
-      onSubmit={save}
+      bodyOf={bodyOf}
+      creationOf={values => ({ key_id: item.id, ...bodyOf(values) })}
       onClose={onClose}
-      action={rule ? 'Save' : 'Create use rule'}
     >
       <TextField form={form} name="name" label="Name" required maxLength={255} />
       <fieldset className="flex flex-col gap-2">
@@ -98,7 +84,7 @@ export function KeyRuleForm({
       <TextField form={form} name="algorithms" label="Algorithms" required placeholder="ES256" />
       {form.values.sign && <ShapeFields form={form} />}
       <ChoiceField form={form} name="approval" label="Require approval" choices={approvalChoices} />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

@@ -1,14 +1,10 @@
 /** Creates a use rule for a secret, optionally from a preset, or edits one. */
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Secret, type UseRule, usePresets } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
 import { Field } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values {
   preset: string;
@@ -121,7 +117,6 @@ export function UseRuleForm({
   rule?: UseRule | undefined;
   onClose: () => void;
 }) {
-  const refresh = useRefresh();
   const form = useForm(valuesOf(rule));
 
   function begin(id: string) {
@@ -137,28 +132,17 @@ export function UseRuleForm({
     form.set('request_headers', preset.request_headers.join(' '));
   }
 
-  async function save(values: Values) {
-    const body = bodyOf(values, rule);
-    if (rule) {
-      const before = bodyOf(form.initial, rule);
-      noteUpdate('Use rule', await update(`/v1/use-rules/${rule.id}`, before, body));
-    } else {
-      await post('/v1/use-rules', { secret_id: secret.id, ...body });
-      note('Use rule created');
-    }
-    onClose();
-    await refresh('use-rules');
-  }
-
   const [, detail] = places[form.values.place as Place['type']];
   return (
-    <FormDialog
-      title={rule ? `Edit ${rule.name}` : 'New use rule'}
+    <ResourceForm
+      what="use rule"
+      collection="use-rules"
+      resource={rule}
       description="Agents whose access key may use secrets can have the service make these calls. They never see the value."
       form={form}
-      onSubmit={save}
+      bodyOf={values => bodyOf(values, rule)}
+      creationOf={values => ({ secret_id: secret.id, ...bodyOf(values, rule) })}
       onClose={onClose}
-      action={rule ? 'Save' : 'Create use rule'}
     >
       {!rule && (
         <ChoiceField
@@ -209,7 +193,7 @@ export function UseRuleForm({
       />
       {form.values.response === 'store' && <StoreFields form={form} vaultId={secret.vault_id} />}
       <ChoiceField form={form} name="approval" label="Require approval" choices={approvalChoices} />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 

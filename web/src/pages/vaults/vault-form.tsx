@@ -1,14 +1,11 @@
 /** Creates or edits a vault. */
 import { useLocation } from 'wouter';
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Vault } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
+import { note } from '../../ui/toast.tsx';
 
 export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => void }) {
   const form = useForm({
@@ -16,28 +13,20 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
     description: vault?.description ?? '',
     tags: tagLines(vault?.tags ?? {}),
   });
-  const refresh = useRefresh();
   const [, go] = useLocation();
-  const bodyOf = (values: typeof form.values) => ({ ...values, tags: tagsOf(values.tags) });
-  async function save(values: typeof form.values) {
-    if (vault) {
-      const before = bodyOf(form.initial);
-      noteUpdate('Vault', await update(`/v1/vaults/${vault.id}`, before, bodyOf(values)));
-      onClose();
-    } else {
-      const { id, name } = await post<Vault>('/v1/vaults', bodyOf(values));
-      note(`Vault “${name}” created`);
-      go(`/vaults/${id}/secrets`);
-    }
-    await refresh('vaults');
-  }
+  const shown = ({ id, name }: Vault) => {
+    note(`Vault “${name}” created`);
+    go(`/vaults/${id}/secrets`);
+  };
   return (
-    <FormDialog
-      title={vault ? 'Edit vault' : 'New vault'}
+    <ResourceForm
+      what="vault"
+      collection="vaults"
+      resource={vault}
       form={form}
-      onSubmit={save}
+      bodyOf={values => ({ ...values, tags: tagsOf(values.tags) })}
+      onCreated={shown}
       onClose={onClose}
-      action={vault ? 'Save' : 'Create vault'}
     >
       <TextField
         form={form}
@@ -49,6 +38,6 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
       />
       <AreaField form={form} name="description" label="Description" optional rows={2} mono={false} />
       <TagsField form={form} />
-    </FormDialog>
+    </ResourceForm>
   );
 }

@@ -1,13 +1,10 @@
 /** Creates or edits a webhook. Its signing secret is shown once. */
 import { useState } from 'react';
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import { eventKinds, type Webhook, type WebhookWithSecret } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
-import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
+import { OnceDialog } from '../../ui/form-dialog.tsx';
+import { ResourceForm } from '../../ui/resource-form.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
-import { noteUpdate } from '../../ui/toast.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -35,23 +32,16 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
     vault_ids: webhook?.vault_ids ?? [],
   });
   const [secret, setSecret] = useState('');
-  const refresh = useRefresh();
-  async function save(values: Values) {
-    if (webhook) {
-      const before = bodyOf(form.initial);
-      noteUpdate('Webhook', await update(`/v1/webhooks/${webhook.id}`, before, bodyOf(values)));
-      onClose();
-    } else setSecret((await post<WebhookWithSecret>('/v1/webhooks', bodyOf(values))).secret);
-    await refresh('webhooks');
-  }
   if (secret !== '') return <SecretOnce secret={secret} onClose={onClose} />;
   return (
-    <FormDialog
-      title={webhook ? `Edit ${webhook.name}` : 'New webhook'}
+    <ResourceForm
+      what="webhook"
+      collection="webhooks"
+      resource={webhook}
       form={form}
-      onSubmit={save}
+      bodyOf={bodyOf}
+      onCreated={(created: WebhookWithSecret) => setSecret(created.secret)}
       onClose={onClose}
-      action={webhook ? 'Save' : 'Create webhook'}
     >
       <TextField
         form={form}
@@ -76,7 +66,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
       />
       <VaultsField form={form} hint="Events in other vaults are not sent." />
       <CheckField form={form} name="enabled" label="Enabled" />
-    </FormDialog>
+    </ResourceForm>
   );
 }
 
