@@ -16,11 +16,14 @@ const short = values.short ? ['--short'] : [];
 
 const parts: readonly (readonly [title: string, file: string, ...args: readonly string[]])[] = [
   ['Vault reads, of plain node:http', 'vault-read.ts', ...short],
-  [`Vault reads, compared with ${commit}`, 'before-and-after.ts', commit],
+  [
+    `Reads, a list, a change, a call, the start and idle memory, compared with ${commit}`,
+    'before-and-after.ts',
+    commit,
+  ],
   ['Evenness', 'evenness.ts'],
   [`Changes, compared with ${commit}`, 'writes.ts', commit],
   [`Lists, searches and first reads, compared with ${commit}`, 'lists.ts', commit],
-  [`Start and idle memory, compared with ${commit}`, 'start.ts', commit],
   ['Under pressure', 'overload.ts', ...short],
   [`Under pressure, ${commit}`, 'overload.ts', '--of', commit, ...short],
 ];

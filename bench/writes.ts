@@ -8,8 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
-import { load, row, startServer, type Target, table } from './bench.ts';
-import { checkOut, commandIn, here, setUp } from './checkout.ts';
+import { load, row, table } from './bench.ts';
+import { checkOut, here } from './checkout.ts';
+import { requestOf, type Side as Started, startSide } from './side.ts';
 
 const [commit = 'HEAD~1', engine = 'sqlite'] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
@@ -18,9 +19,7 @@ const turns = 5;
 const warmUps = 2;
 const connections = 32;
 
-interface Side {
-  readonly server: Target;
-  readonly token: string;
+interface Side extends Started {
   readonly vaultId: string;
   /** The secrets that were created and not deleted yet. */
   readonly secretIds: string[];
@@ -74,40 +73,23 @@ function newSecret(side: Side): object {
   return { vault_id: side.vaultId, name: `SECRET_${side.made++}`, value: value() };
 }
 
-function asked({ token }: Side, method: string, path: string, body?: object): string {
-  const text = body === undefined ? '' : JSON.stringify(body);
-  const content = text && `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
-  const head = `${method} /v1/secrets${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`;
-  return `${head}${content}\r\n${text}`;
+function asked({ key: token }: Side, method: string, path: string, body?: object): string {
+  return requestOf({ method, path: `/v1/secrets${path}`, token, ...(body && { body }) });
 }
 
-async function startSide(checkout: string, name: string): Promise<Side> {
+async function begin(checkout: string, name: string): Promise<Side> {
   const database = engine === 'postgres' ? ['--database-url', await freshDatabase()] : [];
-  const place = ['--data', join(folder, `data-${name}`), ...database];
-  const command = commandIn(checkout);
-  const token = setUp(command, place);
-  const server = await startServer(place, command);
-  const side = { server, token, vaultId: '', secretIds: [] as string[], made: 0 };
-  const { id } = await post(side, 'vaults', { name: 'bench' });
-  return { ...side, vaultId: id };
-}
-
-async function post({ server, token }: Side, path: string, body: object) {
-  const response = await fetch(`http://127.0.0.1:${server.port}/v1/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return response.json() as Promise<{ id: string; results: { secret: { id: string } }[] }>;
+  const side = await startSide(checkout, ['--data', join(folder, `data-${name}`), ...database]);
+  const { id } = await side.post('vaults', { name: 'bench' });
+  return { ...side, vaultId: id, secretIds: [], made: 0 };
 }
 
 /** Ensures that there is enough to change and delete. */
 async function stock(side: Side): Promise<void> {
   while (side.secretIds.length < 2000) {
     const items = Array.from({ length: 100 }, () => newSecret(side));
-    const { results } = await post(side, 'secrets/bulk', { items });
-    side.secretIds.push(...results.map(({ secret }) => secret.id));
+    const { results } = await side.post('secrets/bulk', { items });
+    side.secretIds.push(...results.map(({ secret }: { secret: { id: string } }) => secret.id));
   }
 }
 
@@ -151,8 +133,8 @@ function ratio(one: number, other: number): string {
 
 if (engine === 'postgres') await globalSetup();
 const earlier = checkOut(commit, folder);
-const before = await startSide(earlier.path, 'before');
-const after = await startSide(here, 'after');
+const before = await begin(earlier.path, 'before');
+const after = await begin(here, 'after');
 const heads = ['change', 'before/s', 'after/s', 'faster', 'µs before', 'µs after', 'less work'];
 process.stdout.write(`${table(heads, [])}\n`);
 for (const name of Object.keys(kinds)) process.stdout.write(`${row(await compare(before, after, name))}\n`);
