@@ -86,8 +86,8 @@ function asMutation({ kind, line, ...change }: Mutant, tests: readonly string[])
 }
 
 /**
- * Pure tests first; then those listed for a guard of the file, or with a similar name; then quick tests that run few
- * lines.
+ * Pure tests first; then those listed for a guard of the file, or named after what the line says or after the file; then quick tests
+ * that run few lines.
  */
 function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   const listed = listedTests();
@@ -95,8 +95,10 @@ function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   return mutant => {
     const text = readFileSync(join(root, mutant.file), 'utf8');
     const words = new Set(mutant.file.split(/[/.-]/));
+    const around = text.split('\n').slice(Math.max(0, mutant.line - 3), mutant.line + 2);
+    const said = wordsIn(around.join(' '));
     const cost = (test: string) =>
-      (listed.get(mutant.file)?.has(test) ? 0 : 1_000) +
+      (listed.get(mutant.file)?.has(test) || test.split(/[/-]/).every(word => said.has(word)) ? 0 : 1_000) +
       (test.split(/[/-]/).some(word => words.has(word)) ? 0 : 300) +
       coverage.tests[test]!.seconds +
       breadth(test) / 200;
@@ -110,6 +112,12 @@ function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
       ),
     ];
   };
+}
+
+/** `singleSignOn` is three words. */
+function wordsIn(text: string): Set<string> {
+  const separated = text.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return new Set(separated.split(/[^a-z]+/));
 }
 
 function listedTests(): Map<string, Set<string>> {

@@ -15,7 +15,7 @@ import {
 } from '../src/domain/credentials/credential.ts';
 import {
   boundTo,
-  checkGivenLife,
+  changesOf,
   checkGrant,
   checkLife,
   grantOf,
@@ -24,7 +24,6 @@ import {
   presentAccessKey,
   presentApiKey,
   presentPublicToken,
-  rename,
   withRestrictions,
 } from '../src/domain/credentials/credential-records.ts';
 import type { CredentialRow } from '../src/store/records/credentials.ts';
@@ -148,7 +147,7 @@ describe('a changed credential', () => {
   ];
   for (const [name, date, expected] of rows)
     it(`named ${name} until ${date} keeps what was left out`, () => {
-      const changed = rename(row, name, date);
+      const changed = changesOf(keyCaller(null), row, { name, expiration_date: date });
       assert.deepEqual([changed.name, changed.name_search, changed.expiration_date], expected);
     });
 
@@ -189,10 +188,9 @@ describe('a changed credential', () => {
   ];
   for (const [until, wanted, expected] of lives)
     it(`until ${wanted} by a key until ${until} is ${expected ?? 'taken'}`, () => {
-      assert.equal(
-        refusedBy(() => checkLife(keyCaller(until), wanted)),
-        expected,
-      );
+      const updated = () => changesOf(keyCaller(until), rowWith(), { expiration_date: wanted });
+      for (const check of [() => checkLife(keyCaller(until), wanted), updated])
+        assert.equal(refusedBy(check), expected);
     });
 
   it('has no more than the one who grants it', () => {
@@ -221,7 +219,7 @@ describe('a changed credential', () => {
     it(`that ${what} was given is not made to last`, () => {
       const endless = { ...before, expiration_date: null };
       const outcome = (row: CredentialRow, until: number | null | undefined) =>
-        refusedBy(() => checkGivenLife(row, until));
+        refusedBy(() => changesOf(keyCaller(null), row, { expiration_date: until }));
       for (const until of [undefined, later - 1, later]) assert.equal(outcome(before, until), null);
       for (const until of [later + 1, null])
         assert.equal(outcome(before, until), 'INVALID_REQUEST expiration_date');
@@ -230,7 +228,14 @@ describe('a changed credential', () => {
   }
 
   it('that was given by a person for good may last as long as it is told', () => {
-    for (const until of [undefined, null, later + 1]) checkGivenLife(row, until);
+    for (const until of [undefined, null, later + 1])
+      assert.equal(
+        changesOf(keyCaller(null), row, { expiration_date: until }).expiration_date,
+        until === undefined ? later : until,
+      );
+    const { name, name_search, max_uses } = changesOf(keyCaller(null), row, { name: 'New', max_uses: 3 });
+    assert.deepEqual([name, name_search, max_uses], ['New', 'new', 3]);
+    assert.deepEqual(changesOf(keyCaller(null), row, {}).name, row.name);
   });
 });
 

@@ -53,10 +53,11 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
   let isClosed = false;
 
   function take(job: string, input: readonly unknown[], lane = nobody): Promise<unknown> {
+    if (isClosed) return Promise.reject(tooMany());
     const isFull = busy.size >= atOnce && line.length >= waiting;
-    const displaced = isFull && !isClosed ? line.displace(lane) : undefined;
+    const displaced = isFull ? line.displace(lane) : undefined;
     displaced?.reject(tooMany());
-    if (isClosed || (isFull && displaced === undefined)) return Promise.reject(tooMany());
+    if (isFull && displaced === undefined) return Promise.reject(tooMany());
     const task = { job, input, ...Promise.withResolvers<unknown>() };
     line.push(lane, task);
     next();

@@ -15,17 +15,6 @@ function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
 }
 
-export function rename(
-  row: CredentialRow,
-  name: string | undefined,
-  expirationDate: number | null | undefined,
-) {
-  return {
-    ...named(name ?? row.name),
-    expiration_date: expirationDate === undefined ? row.expiration_date : expirationDate,
-  };
-}
-
 /** A credential to mint. */
 export interface NewCredential {
   readonly name: string;
@@ -105,15 +94,30 @@ export function checkLife(caller: Caller, until: number | null | undefined): voi
   if (until !== undefined && outlives(caller, until)) throw tooMuch();
 }
 
+/** An update of any credential, by someone who may change the rest of it. */
+export interface CredentialUpdate {
+  readonly name?: string | undefined;
+  readonly expiration_date?: number | null | undefined;
+  readonly max_uses?: number | null | undefined;
+}
+
+/** What an update changes; it extends no life that may not be extended. */
+export function changesOf(caller: Caller, row: CredentialRow, update: CredentialUpdate) {
+  const { name = row.name, expiration_date = row.expiration_date, max_uses = row.max_uses } = update;
+  checkLife(caller, update.expiration_date);
+  checkGivenLife(row, expiration_date);
+  return { ...named(name), expiration_date, max_uses };
+}
+
 /**
  * The life of a credential that was issued to an identity, approved for a command line, or ends with another can't be
  * extended.
  */
-export function checkGivenLife(before: CredentialRow, until: number | null | undefined): void {
+function checkGivenLife(before: CredentialRow, until: number | null): void {
   const { expiration_date, identity_revision, narrowing } = before;
   const { login, made_with } = JSON.parse(narrowing) as Restrictions;
   const isGiven = identity_revision !== null || login !== undefined || made_with !== undefined;
-  if (!isGiven || until === undefined || expiration_date === null) return;
+  if (!isGiven || expiration_date === null) return;
   if (until === null || until > expiration_date)
     throw invalid(
       'expiration_date',

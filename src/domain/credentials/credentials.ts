@@ -28,14 +28,12 @@ import { notFoundAs } from '../resources/subject.ts';
 import type { Restrictions } from './credential.ts';
 import { credentialsOf, type VaultQuery } from './credential-changes.ts';
 import {
-  checkGivenLife,
+  changesOf,
   checkGrant,
-  checkLife,
   grantOf,
   presentAccessKey,
   presentApiKey,
   presentPublicToken,
-  rename,
   withRestrictions,
 } from './credential-records.ts';
 import { shownBy } from './shown-by.ts';
@@ -87,13 +85,11 @@ export function credentialsWith(parts: Parts, records: Records) {
       });
     },
 
-    async update(permit, id, { name, expiration_date }) {
+    async update(permit, id, update) {
       const { caller } = permit;
       return api.revise(permit, id, before => {
         checkGrant(caller, grantOf(before, caller.until));
-        checkLife(caller, expiration_date);
-        checkGivenLife(before, expiration_date);
-        return rename(before, name, expiration_date);
+        return changesOf(caller, before, update);
       });
     },
 
@@ -126,11 +122,8 @@ export function credentialsWith(parts: Parts, records: Records) {
         if (own.grant !== undefined) throw belongsToGrant();
         const narrowing = withRestrictions(own, body);
         await checkShown(caller, before.vault_id!, narrowing);
-        checkLife(caller, expiration_date);
-        checkGivenLife(before, expiration_date);
         return {
-          ...rename(before, name, expiration_date),
-          max_uses: max_uses === undefined ? before.max_uses : max_uses,
+          ...changesOf(caller, before, { name, expiration_date, max_uses }),
           narrowing: JSON.stringify(narrowing),
         };
       });
@@ -156,13 +149,11 @@ export function credentialsWith(parts: Parts, records: Records) {
       });
     },
 
-    async update(permit, id, { name, expiration_date }) {
+    async update(permit, id, update) {
       const { caller } = permit;
       return pub.revise(permit, id, async before => {
         await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
-        checkLife(caller, expiration_date);
-        checkGivenLife(before, expiration_date);
-        return rename(before, name, expiration_date);
+        return changesOf(caller, before, update);
       });
     },
 

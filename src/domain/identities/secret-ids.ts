@@ -13,7 +13,7 @@ import type {
 } from '../../contract/identities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import { credentialsOf } from '../credentials/credential-changes.ts';
-import { checkGivenLife, checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
+import { changesOf, presentCommon } from '../credentials/credential-records.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -60,17 +60,12 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
       });
     },
 
-    async update(permit, id, { name, expiration_date, max_uses }) {
+    async update(permit, id, update) {
       const { caller } = permit;
-      checkEnd(expiration_date);
+      checkEnd(update.expiration_date);
       return revise(permit, id, async before => {
         await identities.checkShown(caller, await identities.find(permit, before.identity_id!));
-        checkLife(caller, expiration_date);
-        checkGivenLife(before, expiration_date);
-        return {
-          ...rename(before, name, expiration_date),
-          max_uses: max_uses === undefined ? before.max_uses : max_uses,
-        };
+        return changesOf(caller, before, update);
       });
     },
 

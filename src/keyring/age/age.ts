@@ -71,9 +71,8 @@ export async function* opened(
     const fileKey = await identity(header.stanzas);
     if (fileKey === null) throw new AgeError('locked', 'it was not encrypted for the given key');
     if (!header.isWrittenWith(fileKey)) throw damaged('its header is damaged');
-    const nonce = await bytes.take(nonceSize);
-    if (nonce.length < nonceSize) throw cutOff();
-    yield* openedChunks(payloadKey(fileKey, nonce), bytes);
+    // If the nonce is cut off, so are all chunks.
+    yield* openedChunks(payloadKey(fileKey, await bytes.take(nonceSize)), bytes);
   } finally {
     await bytes.close();
   }
