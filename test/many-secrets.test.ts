@@ -199,6 +199,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const made = await service.call('POST', '/v1/api-keys', { name: 'some', role: 'owner', scopes });
       const [seen] = await count(made.body.token);
       assert.deepEqual([seen.secrets, seen.keys], [null, 0]);
+      const elsewhere = { name: 'other', role: 'owner', vault_ids: [await vault('elsewhere')] };
+      const other = await service.call('POST', '/v1/api-keys', elsewhere);
+      assert.deepEqual(await count(other.body.token), []);
     });
 
     it('who has read a version, and when last: access keys that see it, and whoever revealed it', async () => {
