@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { Failure, invalid } from '../src/contract/errors.ts';
 import { Channel, type ChannelOptions, type Port, type Services } from '../src/threads/channel.ts';
 import { ThreadEnded } from '../src/threads/failures.ts';
-import { type Thread, ThreadOnDemand, threadFile, threadOver } from '../src/threads/thread.ts';
+import { startThread, type Thread, ThreadOnDemand, threadFile, threadOver } from '../src/threads/thread.ts';
 import { servedTogether } from '../src/threads/together.ts';
 
 type Far = {
@@ -164,6 +164,16 @@ describe('a thread on demand', () => {
   it('finds its file beside the module, in the sources and in the package', () => {
     assert.equal(threadFile('file:///a/b/x.ts', 'y-thread').href, 'file:///a/b/y-thread.ts');
     assert.equal(threadFile('file:///a/b/x.js', 'y-thread').href, 'file:///a/b/y-thread.js');
+  });
+
+  it('has the heap that it is given', async () => {
+    const limits = new Int32Array(new SharedArrayBuffer(8));
+    const code = `
+      import { resourceLimits, workerData } from 'node:worker_threads';
+      workerData.set([resourceLimits.maxOldGenerationSizeMb, resourceLimits.maxYoungGenerationSizeMb]);`;
+    const file = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+    await startThread(file, { data: limits, largestHeap: 64, youngest: 8 }).ended;
+    assert.deepEqual([...limits], [64, 8]);
   });
 });
 

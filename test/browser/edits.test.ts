@@ -189,6 +189,6 @@ test('every form that edits a record is tested here, and the others change a sin
       .map(file => basename(file, '.tsx'))
       .sort();
   const tried = [...edits.map(({ form }) => form), 'access-form'].sort();
-  assert.deepEqual(using(/\bupdate(Granted)?\(/), tried);
+  assert.deepEqual(using(/<ResourceForm\b|\bupdate(Granted)?\(/), tried);
   assert.deepEqual(using(/\bput[<(]/), ['members', 'organization', 'plan', 'stages', 'welcome']);
 });
