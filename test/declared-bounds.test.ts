@@ -1,7 +1,8 @@
 /** Bounds of what is read and written by itself: at each of them nothing is refused, and one past it something is. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { linesOf } from '../src/backup/lines.ts';
@@ -10,6 +11,7 @@ import { ask } from '../src/cli/connection/remote.ts';
 import { write } from '../src/cli/vault/export-formats.ts';
 import { parseYaml } from '../src/cli/vault/yaml.ts';
 import { envLine } from '../src/contract/env-file.ts';
+import { consentBody } from '../src/contract/oauth.ts';
 import { pemBlocksIn } from '../src/contract/pem-blocks.ts';
 import { issuersWith } from '../src/domain/identities/issuers.ts';
 import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
@@ -34,8 +36,25 @@ import { parseName } from '../src/material/distinguished-name.ts';
 import { checkRsaPublic } from '../src/material/key-checks.ts';
 import { generateKey, importKey } from '../src/material/key-material.ts';
 import { keySetOf, provenClaims } from '../src/material/web-token.ts';
+import { listenForScrapes } from '../src/metrics/listener.ts';
+import { askService } from '../src/service/doctor/service.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { contextOf } from '../src/tracing/context.ts';
-import { certificateBag, int, macData, octets, pfx, plainSafe, scrypt, seq, unpem } from './der-build.ts';
+import {
+  certificateBag,
+  int,
+  lockedSafe,
+  macData,
+  octets,
+  pbes2,
+  pbkdf2,
+  pfx,
+  plainSafe,
+  scrypt,
+  seq,
+  unpem,
+} from './der-build.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const said = async (work: () => unknown): Promise<string | null> => {
@@ -143,6 +162,47 @@ describe('texts and files', () => {
   it('the work of a passphrase is 2^20, and not twice that', async () => {
     const stanza = { type: 'scrypt', args: ['A'.repeat(22), '21'], body: Buffer.alloc(32) };
     assert.match((await said(() => passphraseIdentity('x')([stanza]))) ?? '', /work factor is too high/);
+  });
+});
+
+describe('what is asked for over HTTP', () => {
+  it('a consent lasts for thirty days, and not a second longer', async () => {
+    const [id] = Object.values(consentBody.meta()!.example as { vault_id: string }).slice(1);
+    const consent = (expires_in: number) => () =>
+      consentBody.parse({ request: 'a=b', vault_id: id, scopes: ['secrets:read'], expires_in });
+    await bounded(/expires_in/, consent(2_592_000), consent(2_592_001));
+  });
+
+  it('the answer that the doctor reads has 64 KiB, and not one byte more', async t => {
+    const health = JSON.stringify({ version: '1', status: 'ok' });
+    const ask = (length: number) => async () => {
+      const server = createServer((_, response) => response.end(health.padEnd(length)));
+      t.after(() => server.close().closeAllConnections());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      await askService(readConfig(serveOptions, ['--port', String(port)], {}));
+    };
+    await bounded(/not Strongroom/, ask(65_536), ask(65_537));
+  });
+
+  it('connections to the metrics are 32 at a time, and the next is closed', async t => {
+    const { url, close } = await listenForScrapes({ host: '127.0.0.1', port: 0 }, async () => 'x 1\n');
+    t.after(close);
+    const sockets = Array.from({ length: 33 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const outcomes = await Promise.all(
+      sockets.map(
+        socket =>
+          new Promise<string>(resolve => {
+            socket.on('error', () => {}).once('close', () => resolve('closed'));
+            socket.once('data', () => resolve('answered'));
+            socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n');
+          }),
+      ),
+    );
+    assert.deepEqual(outcomes.toSorted(), [...Array<string>(32).fill('answered'), 'closed']);
   });
 });
 
@@ -349,5 +409,18 @@ describe('keys and certificates', () => {
         macData(Buffer.alloc(32), Buffer.alloc(8), 1),
       );
     await bounded(/more than 64 bags/, open(bags(64)), open(bags(65)));
+  });
+
+  it('a PKCS#12 file asks for three million rounds altogether, and not one more', async () => {
+    const locked = (rounds: number) => lockedSafe(pbes2(pbkdf2(rounds)), Buffer.alloc(16));
+    const open = (last: number) => () =>
+      importPkcs12(
+        pfx(
+          seq(locked(1_000_000), locked(1_000_000), locked(last)),
+          macData(Buffer.alloc(32), Buffer.alloc(8), 1),
+        ),
+        'x',
+      );
+    await bounded(/too high in total/, open(999_999), open(1_000_000));
   });
 });

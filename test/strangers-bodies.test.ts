@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { beforeEach, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { UnauthenticatedBodies } from '../src/http/listener/unauthenticated-bodies.ts';
@@ -44,6 +45,7 @@ describe('a stranger’s body, as it is counted', () => {
     }
   };
   const full = 'UNAVAILABLE 1';
+  const holds = (sent: Sent) => bodies.bodyOf(requestOf(sent), Readable.from([])) !== null;
   const end = (...all: Sent[]) => {
     for (const sent of all) sent.emit('end');
   };
@@ -73,12 +75,30 @@ describe('a stranger’s body, as it is counted', () => {
     end(over);
   });
 
-  it('counts as the largest that it may be where it says no length or a larger one', () => {
-    const [unsaid, larger] = [new Sent(), new Sent(100 * mebibyte)];
-    assert.equal(admit('192.0.2.1', unsaid, 2 * mebibyte), 'admitted');
-    assert.equal(admit('192.0.2.1', larger, 2 * mebibyte), 'admitted');
+  it('counts as the largest that it may be where it says no length', () => {
+    const [one, other] = [new Sent(), new Sent()];
+    assert.equal(admit('192.0.2.1', one, 2 * mebibyte), 'admitted');
+    assert.equal(admit('192.0.2.1', other, 2 * mebibyte), 'admitted');
     assert.equal(admit('192.0.2.1', new Sent(1)), full);
-    end(unsaid, larger);
+    end(one, other);
+  });
+
+  it('is as long as was reserved for it, and not one byte longer', async () => {
+    const tooLarge = 'INVALID_REQUEST undefined';
+    const said = new Sent(10);
+    assert.equal(admit('192.0.2.1', said, 10), 'admitted');
+    assert.equal(admit('192.0.2.1', new Sent(11), 10), tooLarge);
+    assert.equal(admit('192.0.2.1', Object.assign(new Sent(11), { complete: true }), 10), tooLarge);
+    const body = Readable.from([]);
+    assert.equal(bodies.bodyOf(requestOf(said), body), body, 'the parser counts what was announced');
+    const read = async (...chunks: string[]) => {
+      const chunked = Object.assign(new Sent(), { headers: { 'transfer-encoding': 'chunked' } });
+      admit('192.0.2.1', chunked, 10);
+      const whole = bodies.bodyOf(requestOf(chunked), Readable.from(chunks.map(one => Buffer.from(one))))!;
+      return String(Buffer.concat(await whole.toArray()));
+    };
+    assert.equal(await read('01234', '56789'), '0123456789');
+    await assert.rejects(read('01234', '567890'), { code: 'INVALID_REQUEST' });
   });
 
   it('is refused where it is larger than the share of one address, even if that holds nothing', () => {
@@ -98,7 +118,7 @@ describe('a stranger’s body, as it is counted', () => {
     it(`counts nothing where it is ${how}`, () => {
       const whole = Object.assign(new Sent(4 * mebibyte), { [how]: true });
       assert.equal(admit('192.0.2.1', whole), 'admitted');
-      assert.equal(bodies.holds(requestOf(whole)), true);
+      assert.ok(holds(whole));
       const next = new Sent(4 * mebibyte);
       assert.equal(admit('192.0.2.1', next), 'admitted');
       end(next);
@@ -134,9 +154,9 @@ describe('a stranger’s body, as it is counted', () => {
 
   it('is known once it was admitted', () => {
     const sent = new Sent(1);
-    assert.equal(bodies.holds(requestOf(sent)), false);
+    assert.ok(!holds(sent));
     admit('192.0.2.1', sent);
-    assert.equal(bodies.holds(requestOf(sent)), true);
+    assert.ok(holds(sent));
     end(sent);
   });
 

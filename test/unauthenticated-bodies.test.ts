@@ -77,6 +77,33 @@ describe('a stranger’s body', () => {
     nextMinute();
   });
 
+  const limits: readonly [path: string, kibibytes: number][] = [
+    ['/auth/password', 16],
+    ['/api/v1/login', 16],
+    ['/vault/v1/auth/jwt/login', 64],
+    ['/mcp', 128],
+  ];
+  for (const [path, kibibytes] of limits)
+    it(`has ${kibibytes} KiB at ${path}, said or not, and not one byte more`, async () => {
+      const largest = kibibytes * 1024;
+      const send = async (length: number, isSaid: boolean) => {
+        const how = isSaid ? { 'content-length': String(length) } : { 'transfer-encoding': 'chunked' };
+        const text = `"${'a'.repeat(length - 2)}"`;
+        const body = isSaid ? text : `${length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+        const address = `203.0.113.${40 + minute}`;
+        const head = post(
+          path,
+          from(address, { ...how, 'content-type': 'application/json', connection: 'close' }),
+        );
+        return holding.open(service.url, head + body).closed();
+      };
+      for (const isSaid of [true, false]) {
+        assert.doesNotMatch(await send(largest, isSaid), /too large/);
+        assert.match(await send(largest + 1, isSaid), /too large/);
+      }
+      nextMinute();
+    });
+
   for (const [path, garbage] of [
     ['/auth/password', '{"email":'],
     ['/auth/password', '{"email":"a@b.example","password":"x","unheard-of":1}'],

@@ -1,13 +1,16 @@
 /**
  * Limits request bodies from unauthenticated clients. Before any byte of such a body is read, memory for all of it is
- * reserved from a total for all such clients and a share for each address. The body must arrive within a time limit. An
+ * reserved from a total for all such clients and a share for each address; a longer body is refused, whatever reads it.
+ * The body must arrive within a time limit. An
  * address that keeps sending malformed bodies is refused, unread, for the rest of the minute.
  *
  * A body whose request has a valid credential in its headers is never counted here.
  */
 import type { IncomingMessage } from 'node:http';
+import { type Readable, Transform } from 'node:stream';
 import { Failure } from '../../contract/errors.ts';
 import { MinuteCounter, networkOf } from '../../domain/kernel/minute-counter.ts';
+import { bodyTooLarge } from './errors.ts';
 
 const most = 16 * 1024 * 1024;
 const mostOfOne = 4 * 1024 * 1024;
@@ -26,8 +29,8 @@ export class UnauthenticatedBodies {
   readonly #patience: number;
   readonly #onLate: UnauthenticatedBodiesParts['onLate'];
   readonly #held = new Map<string, number>();
-  /** The address of each admitted request. */
-  readonly #known = new WeakMap<IncomingMessage, string>();
+  /** The address of each admitted request, and the most that its body may have. */
+  readonly #known = new WeakMap<IncomingMessage, { readonly address: string; readonly largest: number }>();
   #all = 0;
 
   constructor({ now, patience, onLate }: UnauthenticatedBodiesParts) {
@@ -40,10 +43,11 @@ export class UnauthenticatedBodies {
   admit(request: IncomingMessage, address: string, largest: number): void {
     const wait = this.#garbled.blockedFor(address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    this.#known.set(request, address);
+    this.#known.set(request, { address, largest });
+    const size = Number(request.headers['content-length'] ?? largest);
+    if (size > largest) throw bodyTooLarge;
     if (request.complete || request.readableEnded) return;
     const network = networkOf(address);
-    const size = sizeOf(request, largest);
     const held = this.#held.get(network) ?? 0;
     if (this.#all + size > most || held + size > mostOfOne)
       throw new Failure('UNAVAILABLE', { retryAfter: 1 });
@@ -51,15 +55,17 @@ export class UnauthenticatedBodies {
     this.#letGoAfter(request, network, size);
   }
 
-  /** Whether the request was admitted here. */
-  holds(request: IncomingMessage): boolean {
-    return this.#known.has(request);
+  /** The body of a request that was admitted here, which fails where it gets too long; null for another request. */
+  bodyOf(request: IncomingMessage, body: Readable): Readable | null {
+    const known = this.#known.get(request);
+    if (known === undefined) return null;
+    return request.headers['transfer-encoding'] === undefined ? body : body.pipe(atMost(known.largest));
   }
 
   /** The body was malformed. This counts only against clients without a valid credential. */
   garbled(request: IncomingMessage): void {
-    const address = this.#known.get(request);
-    if (address !== undefined) this.#garbled.add(address);
+    const known = this.#known.get(request);
+    if (known !== undefined) this.#garbled.add(known.address);
   }
 
   #letGoAfter(request: IncomingMessage, network: string, size: number): void {
@@ -86,8 +92,13 @@ export class UnauthenticatedBodies {
   }
 }
 
-/** The declared size, up to `largest`; the reader refuses a larger body, unread. */
-function sizeOf({ headers }: IncomingMessage, largest: number): number {
-  const said = headers['content-length'];
-  return said === undefined ? largest : Math.min(Number(said), largest);
+function atMost(largest: number): Transform {
+  let size = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      if (size > largest) done(bodyTooLarge);
+      else done(null, chunk);
+    },
+  });
 }

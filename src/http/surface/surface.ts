@@ -69,14 +69,15 @@ export function surfaceWith(
   const bodies = new BodyLine();
   // The credential has been checked, so a client that waits for `100 Continue` may send the body.
   app.addHook('preParsing', ({ raw, routeOptions }, reply, body, done) => {
-    const go = () => {
+    const go = (what = body) => {
       if (awaitsContinue(raw)) reply.raw.writeContinue();
-      done(null, body);
+      done(null, what);
     };
     // An unauthenticated body has its own memory limit, and must not make others wait.
-    const line = strangers.holds(raw) ? null : bodies.enter(raw, reply.raw, routeOptions.bodyLimit!);
-    if (line === null) go();
-    else line.then(go, done);
+    const limited = strangers.bodyOf(raw, body);
+    const line = limited === null ? bodies.enter(raw, reply.raw, routeOptions.bodyLimit!) : null;
+    if (line === null) go(limited ?? body);
+    else line.then(() => go(), done);
   });
   app.addHook('onSend', (request, reply, body, done) => {
     if (parts.draining()) reply.header('connection', 'close');
