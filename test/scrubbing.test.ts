@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matchesPath } from '../src/domain/uses/judging.ts';
+import { unescapedViews } from '../src/egress/escapes.ts';
 import { scrubberOf } from '../src/egress/scrubbing.ts';
 import { foldingFor, formsOf } from '../src/egress/value-forms.ts';
 import { visibleParts } from '../web/src/ui/visible-text.ts';
@@ -115,6 +116,42 @@ function texts(parts: readonly string[], longest: number): string[] {
   const full = shorter.filter(text => text.length >= longest - 1);
   return [...new Set([...shorter, ...full.flatMap(text => parts.map(part => text + part))])];
 }
+
+describe('an escape', () => {
+  const written: Readonly<Record<string, string>> = {
+    '%4A': 'J',
+    '\\u{4a}': 'J',
+    '\\u{00004A}': 'J',
+    '\\\\u004a': 'J',
+    '\\u004a': 'J',
+    '\\x4a': 'J',
+    '&#74;': 'J',
+    '&#00074': 'J',
+    '&#x4a;': 'J',
+    '&#x004A': 'J',
+    '\\112': 'J',
+    '=4A': 'J',
+    '&amp;': '&',
+    '&percnt;': '%',
+    '&NUM;': '#',
+    '&equals;': '=',
+    '&colon;': ':',
+    '&quot;': ' ',
+    '&lowbar;': ' ',
+    '\\u{1F511}': Buffer.from('🔑').toString('latin1'),
+    '\\u00fc': 'ü',
+    '\\u0416': Buffer.from('Ж').toString('latin1'),
+    '\\u{110000}': '\\u{110000}',
+    '\\412': '\\412',
+    '%4g': '%4g',
+  };
+  for (const [text, expected] of Object.entries(written))
+    it(`is read as what it stands for: ${text}`, async () => {
+      const views = unescapedViews(Buffer.from(`a${text}z`), async () => {});
+      const { value: first } = await views.next();
+      assert.equal(first?.toString('latin1') ?? `a${text}z`, `a${expected}z`);
+    });
+});
 
 it('a path matches a pattern as it does by an expression', () => {
   const paths = texts(['a', 'b', '/'], 5);

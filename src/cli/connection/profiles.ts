@@ -33,7 +33,7 @@ export function profilesFile(environment: Environment): string {
 
 /** Ignores a relative path, as the XDG specification requires: it would be a different folder in each project. */
 export function homeFolder(environment: Environment, variable: string, name: string): string {
-  const { [variable]: base = '', HOME: home = '' } = environment;
+  const { [variable]: base = '', HOME: home } = environment;
   return isAbsolute(base) ? base : resolve('/', home || homedir(), name);
 }
 
