@@ -179,6 +179,11 @@ describe('the keyring', () => {
     const second = living.rotate(1);
     const third = second.rotate(2).retire([1, 2, 3]);
     assert.deepEqual(third.terms, [{ id: 3, started: 2 }]);
+    const kept = second
+      .rotate(2)
+      .retire([1])
+      .terms.map(({ id }) => id);
+    assert.deepEqual(kept, [2, 3], 'what is still needed stays');
     const fresh = third.organizationSealer('o1').seal(place, Buffer.from('new'));
     assert.equal(living.knows(fresh), false);
     living.adopt(third);

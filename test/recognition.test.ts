@@ -1,66 +1,18 @@
 /** From a token to its credential, over records in memory. That what is recognized is judged is tested over HTTP, in credentials and narrowing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { restrictionKeyOf } from '../src/access/restricted-token.ts';
 import { mintToken } from '../src/access/token.ts';
 import { recognitionWith } from '../src/domain/credentials/recognition.ts';
-import { MinuteCounter } from '../src/domain/kernel/minute-counter.ts';
-import { Keyring } from '../src/keyring/keyring.ts';
-import type { ChangeListener } from '../src/store/engine/engine.ts';
-import type { CredentialRow } from '../src/store/records/credentials.ts';
+import { credentialRecords, idOf, sender } from './credential-memory.ts';
 import { restrictedFrom } from './restricted.ts';
 
-const sender = { address: '192.0.2.1', userAgent: '' };
-const idOf = (at: number) => `01890000-0000-7000-8000-${String(at).padStart(12, '0')}`;
 const namesOnly = '{"names_only":true}';
 
 function started() {
-  const keyring = Keyring.create('deployment');
-  const rows = new Map<string, CredentialRow>();
-  const state = { reads: 0, opened: 0, noted: [] as CredentialRow[], tell: (() => {}) as ChangeListener };
-  const same = <T>(row: T) => row;
-  /** Stored with what its holder needs to restrict it, unless it is from before there was that. */
-  const add = (kind: 'vault' | 'api' = 'vault', at = 1, narrowing_key: unknown = 'stored') => {
-    const token = mintToken(kind, idOf(at));
-    rows.set(idOf(at), {
-      id: idOf(at),
-      kind: kind === 'vault' ? 'access-key' : 'api-key',
-      name: 'key',
-      narrowing: '{}',
-      revoked_at: null,
-      expiration_date: null,
-      digest: keyring.tokenDigest(token),
-      narrowing_key: narrowing_key === 'stored' ? restrictionKeyOf(token) : narrowing_key,
-    } as CredentialRow);
-    return token;
-  };
-  const recognition = recognitionWith({
-    store: {
-      onChange: (listener: ChangeListener) => {
-        state.tell = listener;
-      },
-      hearsChanges: () => true,
-      credentials: {
-        byId: async (id: string) => {
-          state.reads++;
-          return rows.get(id);
-        },
-        noteRestrictionKey: async (row: CredentialRow) => void state.noted.push(row),
-      },
-    },
-    keyring,
-    stamps: { credential: { believe: same, stamp: same } },
-    attempts: new MinuteCounter(() => 0),
-    restrictionKeys: {
-      open: async ({ narrowing_key }: CredentialRow) => {
-        state.opened++;
-        return narrowing_key;
-      },
-      seal: async (_: CredentialRow, key: Uint8Array) => key,
-    },
-  } as unknown as Parameters<typeof recognitionWith>[0]);
+  const { parts, ...records } = credentialRecords();
+  const recognition = recognitionWith(parts as unknown as Parameters<typeof recognitionWith>[0]);
   const recognise = (token: string) => recognition.recognise(token, sender);
-  return { ...recognition, recognise, add, rows, state };
+  return { ...recognition, recognise, ...records };
 }
 
 describe('a token', () => {
@@ -108,7 +60,12 @@ describe('a token', () => {
 
   it('of an access key from before there was anything to restrict it with is noted once, and no other', async () => {
     const { recognise, add, state, noteRestrictionKeys } = started();
-    for (const token of [add('vault', 1, null), add('vault', 2), add('api', 3, null)]) await recognise(token);
+    for (const token of [
+      add('vault', 1, { narrowing_key: null }),
+      add('vault', 2),
+      add('api', 3, { narrowing_key: null }),
+    ])
+      await recognise(token);
     await noteRestrictionKeys();
     assert.deepEqual(
       state.noted.map(({ id, narrowing_key }) => [id, narrowing_key?.length]),
@@ -138,7 +95,7 @@ describe('a restricted token', () => {
   it('is not recognized where its chain is another’s, its record has none, or it says what is unknown', async () => {
     const { recognise, add } = started();
     const token = add();
-    const unkeyed = add('vault', 2, null);
+    const unkeyed = add('vault', 2, { narrowing_key: null });
     for (const wrong of [
       restrictedFrom(mintToken('vault', idOf(1)), [namesOnly]),
       restrictedFrom(mintToken('vault', idOf(9)), [namesOnly]),
