@@ -4,45 +4,47 @@
  * to the operator's log. The reason why a vault request was refused is in `because`, which goes only to the request
  * log.
  */
-import { type FailureCode, type RefusalReason, usualReasons } from './refusals.ts';
+import type { RefusalReason } from './refusals.ts';
 
-export type { FailureCode } from './refusals.ts';
+interface FailureKind {
+  readonly status: number;
+  /** The reason in the request log, if there is only one or it is not known more precisely. */
+  readonly because: RefusalReason;
+  readonly message: string;
+}
 
-const defaultMessages: Record<FailureCode, string> = {
-  INVALID_REQUEST: 'The request is not valid',
-  CONFLICT: 'The request conflicts with existing data',
-  UNAUTHORIZED: 'Unauthorized',
-  SECOND_FACTOR_REQUIRED: 'A one-time code is required',
-  PROOF_REQUIRED: 'Confirm your identity first',
-  FORBIDDEN: 'Forbidden',
-  NOT_ACTIVE: 'Resource not active',
-  NOT_FOUND: 'Resource not found',
-  EXPIRED: 'Resource expired',
-  REQUEST_TIMEOUT: 'The request took too long to arrive',
-  EXPECTATION_FAILED: 'The Expect header must be 100-continue',
-  RATE_LIMITED: 'Too many requests',
-  INTERNAL_ERROR: 'Something went wrong on the server',
-  UNAVAILABLE: 'The service is unavailable',
-};
+const kinds = {
+  INVALID_REQUEST: { status: 400, because: 'invalid_request', message: 'The request is not valid' },
+  CONFLICT: { status: 400, because: 'invalid_request', message: 'The request conflicts with existing data' },
+  UNAUTHORIZED: { status: 401, because: 'unknown_credential', message: 'Unauthorized' },
+  SECOND_FACTOR_REQUIRED: { status: 401, because: 'not_allowed', message: 'A one-time code is required' },
+  PROOF_REQUIRED: { status: 403, because: 'not_allowed', message: 'Confirm your identity first' },
+  FORBIDDEN: { status: 403, because: 'not_allowed', message: 'Forbidden' },
+  NOT_ACTIVE: { status: 403, because: 'not_active', message: 'Resource not active' },
+  NOT_FOUND: { status: 404, because: 'not_found', message: 'Resource not found' },
+  EXPIRED: { status: 410, because: 'resource_expired', message: 'Resource expired' },
+  // Defined by HTTP, not by the API. Clients and proxies retry automatically after the first.
+  REQUEST_TIMEOUT: {
+    status: 408,
+    because: 'invalid_request',
+    message: 'The request took too long to arrive',
+  },
+  EXPECTATION_FAILED: {
+    status: 417,
+    because: 'invalid_request',
+    message: 'The Expect header must be 100-continue',
+  },
+  RATE_LIMITED: { status: 429, because: 'rate_limit', message: 'Too many requests' },
+  INTERNAL_ERROR: { status: 500, because: 'internal_error', message: 'Something went wrong on the server' },
+  UNAVAILABLE: { status: 503, because: 'unavailable', message: 'The service is unavailable' },
+} as const satisfies Readonly<Record<string, FailureKind>>;
+
+export type FailureCode = keyof typeof kinds;
 
 /** The only mapping of codes to statuses. */
-export const statusOf: Readonly<Record<FailureCode, number>> = {
-  INVALID_REQUEST: 400,
-  CONFLICT: 400,
-  UNAUTHORIZED: 401,
-  SECOND_FACTOR_REQUIRED: 401,
-  PROOF_REQUIRED: 403,
-  FORBIDDEN: 403,
-  NOT_ACTIVE: 403,
-  NOT_FOUND: 404,
-  EXPIRED: 410,
-  // Defined by HTTP, not by the API. Clients and proxies retry automatically after the first.
-  REQUEST_TIMEOUT: 408,
-  EXPECTATION_FAILED: 417,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
-};
+export const statusOf = Object.fromEntries(
+  Object.entries(kinds).map(([code, { status }]) => [code, status]),
+) as Readonly<Record<FailureCode, number>>;
 
 export interface FailureDetails {
   readonly message?: string;
@@ -71,13 +73,13 @@ export class Failure extends Error {
   readonly approval: ApprovalReference | undefined;
 
   constructor(code: FailureCode, details: FailureDetails = {}) {
-    super(details.message ?? defaultMessages[code], { cause: details.cause });
+    super(details.message ?? kinds[code].message, { cause: details.cause });
     this.name = 'Failure';
     this.code = code;
     this.field = details.field ?? '';
     this.reason = details.reason ?? '';
     this.retryAfter = details.retryAfter;
-    this.because = details.because ?? usualReasons[code];
+    this.because = details.because ?? kinds[code].because;
     this.approval = details.approval;
   }
 }

@@ -2,22 +2,6 @@
  * Reasons for refusing a vault request, as the request log records them for operators. A reason is set where the
  * refusal is decided. It is never part of a response: to the caller, all bad credentials look the same.
  */
-export type FailureCode =
-  | 'INVALID_REQUEST'
-  | 'CONFLICT'
-  | 'UNAUTHORIZED'
-  | 'SECOND_FACTOR_REQUIRED'
-  | 'PROOF_REQUIRED'
-  | 'FORBIDDEN'
-  | 'NOT_ACTIVE'
-  | 'NOT_FOUND'
-  | 'EXPIRED'
-  | 'REQUEST_TIMEOUT'
-  | 'EXPECTATION_FAILED'
-  | 'RATE_LIMITED'
-  | 'INTERNAL_ERROR'
-  | 'UNAVAILABLE';
-
 export const refusalReasons = [
   // The credential.
   'no_credential',
@@ -57,21 +41,3 @@ export const refusalReasons = [
   'internal_error',
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
-
-/** The reason for codes that have only one cause, or whose cause is not known more precisely. */
-export const usualReasons: Readonly<Record<FailureCode, RefusalReason>> = {
-  INVALID_REQUEST: 'invalid_request',
-  CONFLICT: 'invalid_request',
-  UNAUTHORIZED: 'unknown_credential',
-  SECOND_FACTOR_REQUIRED: 'not_allowed',
-  PROOF_REQUIRED: 'not_allowed',
-  FORBIDDEN: 'not_allowed',
-  NOT_ACTIVE: 'not_active',
-  NOT_FOUND: 'not_found',
-  EXPIRED: 'resource_expired',
-  REQUEST_TIMEOUT: 'invalid_request',
-  EXPECTATION_FAILED: 'invalid_request',
-  RATE_LIMITED: 'rate_limit',
-  INTERNAL_ERROR: 'internal_error',
-  UNAVAILABLE: 'unavailable',
-};

@@ -152,63 +152,29 @@ export type SignCall = z.output<typeof signCall>;
 export type VerifyCall = z.output<typeof verifyCall>;
 export type DecryptCall = z.output<typeof decryptCall>;
 
+const alg = z.enum(useAlgorithms);
 const reference = { rule: id, request_id: z.string(), receipt: z.string() };
+const exampleReference = { rule: exampleId, request_id: exampleId, receipt: exampleId };
 export const signature = z
   .object({
     kid: id,
-    alg: z.enum(useAlgorithms),
+    alg,
     signature: z.string().nullable().meta({ description: 'Base64url, in the JOSE form.' }),
     token: z.string().nullable().meta({ description: 'The JSON Web Token, if claims were given.' }),
     ...reference,
   })
   .meta({
     id: 'KeySignature',
-    example: {
-      kid: exampleId,
-      alg: 'ES256',
-      signature: 'MEUCIQ',
-      token: null,
-      rule: exampleId,
-      request_id: exampleId,
-      receipt: exampleId,
-    },
+    example: { kid: exampleId, alg: 'ES256', signature: 'MEUCIQ', token: null, ...exampleReference },
   });
-export const verification = z
-  .object({
-    kid: id,
-    alg: z.enum(useAlgorithms),
-    valid: z.boolean(),
-    ...reference,
-  })
-  .meta({
-    id: 'KeyVerification',
-    example: {
-      kid: exampleId,
-      alg: 'ES256',
-      valid: true,
-      rule: exampleId,
-      request_id: exampleId,
-      receipt: exampleId,
-    },
-  });
-export const decryption = z
-  .object({
-    kid: id,
-    alg: z.enum(useAlgorithms),
-    plaintext: z.string(),
-    ...reference,
-  })
-  .meta({
-    id: 'KeyDecryption',
-    example: {
-      kid: exampleId,
-      alg: 'RSA-OAEP-256',
-      plaintext: 'aGVsbG8',
-      rule: exampleId,
-      request_id: exampleId,
-      receipt: exampleId,
-    },
-  });
+export const verification = z.object({ kid: id, alg, valid: z.boolean(), ...reference }).meta({
+  id: 'KeyVerification',
+  example: { kid: exampleId, alg: 'ES256', valid: true, ...exampleReference },
+});
+export const decryption = z.object({ kid: id, alg, plaintext: z.string(), ...reference }).meta({
+  id: 'KeyDecryption',
+  example: { kid: exampleId, alg: 'RSA-OAEP-256', plaintext: 'aGVsbG8', ...exampleReference },
+});
 
 // Approvals
 

@@ -29,18 +29,8 @@ const exampleResource = {
   version: 4,
 };
 const exampleExpiring = { ...exampleResource, expiration_date: '2027-01-31T00:00:00.000Z' };
-const exampleAccessKey = {
-  id: exampleId,
-  type: 'access_key',
-  name: 'web server',
-  vault_id: exampleVaultId,
-};
-const exampleApproval = {
-  id: exampleId,
-  type: 'approval',
-  name: 'issues of acme',
-  vault_id: exampleVaultId,
-};
+const exampleAccessKey = { id: exampleId, type: 'access_key', name: 'web server', vault_id: exampleVaultId };
+const exampleApproval = { id: exampleId, type: 'approval', name: 'issues of acme', vault_id: exampleVaultId };
 const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
 
 export interface WebhookEvent {
@@ -49,49 +39,33 @@ export interface WebhookEvent {
   readonly payload: z.ZodType;
 }
 
-/** The type requires an entry for every kind. */
-export const webhookEvents: Readonly<Record<EventKind | typeof testKind, WebhookEvent>> = {
-  'resource.created': event('resource.created', 'A resource was created', resource, exampleResource),
-  'resource.updated': event(
-    'resource.updated',
+type Kind = EventKind | typeof testKind;
+
+/** When each is sent, its data, and an example of them. */
+const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, example: object]>> = {
+  'resource.created': ['A resource was created', resource, exampleResource],
+  'resource.updated': [
     'A resource was updated, got a new version, or was restored from the trash',
     resource,
     exampleResource,
-  ),
-  'resource.deleted': event('resource.deleted', 'A resource was deleted', resource, exampleResource),
-  'resource.near_expiry': event(
-    'resource.near_expiry',
-    'A resource expires in 30, 7 or 1 days',
-    expiring,
-    exampleExpiring,
-  ),
-  'resource.expired': event('resource.expired', 'A resource has expired', expiring, exampleExpiring),
-  'access_key.created': event(
-    'access_key.created',
-    'A vault access key was created',
-    accessKey,
-    exampleAccessKey,
-  ),
-  'access_key.revoked': event(
-    'access_key.revoked',
-    'A vault access key was revoked',
-    accessKey,
-    exampleAccessKey,
-  ),
-  'approval.requested': event(
-    'approval.requested',
-    'A call with a secret or key is waiting for approval',
-    approval,
-    exampleApproval,
-  ),
-  'webhook.disabled': event(
-    'webhook.disabled',
+  ],
+  'resource.deleted': ['A resource was deleted', resource, exampleResource],
+  'resource.near_expiry': ['A resource expires in 30, 7 or 1 days', expiring, exampleExpiring],
+  'resource.expired': ['A resource has expired', expiring, exampleExpiring],
+  'access_key.created': ['A vault access key was created', accessKey, exampleAccessKey],
+  'access_key.revoked': ['A vault access key was revoked', accessKey, exampleAccessKey],
+  'approval.requested': ['A call with a secret or key is waiting for approval', approval, exampleApproval],
+  'webhook.disabled': [
     'The service disabled a webhook',
     { ...webhook, reason: z.enum(disabledReasons) },
     { ...exampleWebhook, reason: 'failing' },
-  ),
-  'webhook.test': event('webhook.test', 'A test was requested', webhook, exampleWebhook),
+  ],
+  'webhook.test': ['A test was requested', webhook, exampleWebhook],
 };
+
+export const webhookEvents = Object.fromEntries(
+  Object.entries(described).map(([kind, [when, data, example]]) => [kind, event(kind, when, data, example)]),
+) as Readonly<Record<Kind, WebhookEvent>>;
 
 /** `resource.near_expiry` becomes `ResourceNearExpiryEvent`. */
 function event(kind: string, when: string, data: z.ZodRawShape, example: object): WebhookEvent {
