@@ -7,16 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { plainAddress } from '../access/address.ts';
 
-export interface OwnAddresses {
-  /** The header that names a foreign address; null if the request may be answered. */
-  foreignHeader(request: IncomingMessage): 'host' | 'origin' | null;
-  /** Whether this is the origin of a page that this service serves. */
-  isOwnOrigin(origin: string, request: IncomingMessage): boolean;
-  /** Whether a `baseUrl` names this service, or an address that the operator allows. */
-  isOurs(url: string, request: IncomingMessage): boolean;
-  /** The dashboard's address: the first public URL, or an own address, preferably the one that the request names. */
-  dashboardOf(request: IncomingMessage): string;
-}
+export type OwnAddresses = ReturnType<typeof ownAddresses>;
 
 /** The values of `--host`, `--public-url` and `--mcp-base-url`. */
 export interface AddressSettings {
@@ -30,7 +21,7 @@ export interface AddressSettings {
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 const mostKnown = 256;
 
-export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): OwnAddresses {
+export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings) {
   const named = new Set(publicUrls.map(url => new URL(url).origin));
   const namedHosts = new Set(publicUrls.map(url => new URL(url).host));
   const allowed = new Set(baseUrls.map(url => new URL(url).origin));
@@ -62,6 +53,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
     return namedHosts.has(header.toLowerCase()) || boundOrigins(request).has(origin);
   }
 
+  /** Whether this is the origin of a page that this service serves. */
   function isOwnOrigin(origin: string, request: IncomingMessage): boolean {
     return named.has(origin) || boundOrigins(request).has(origin);
   }
@@ -74,7 +66,8 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
   return {
     isOwnOrigin,
 
-    foreignHeader(request) {
+    /** The header that names a foreign address; null if the request may be answered. */
+    foreignHeader(request: IncomingMessage): 'host' | 'origin' | null {
       const { host: named, origin } = request.headers;
       const before = accepted.get(request.socket);
       if (before !== undefined && before.host === named && before.origin === origin) return null;
@@ -84,14 +77,16 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
       return null;
     },
 
-    dashboardOf(request) {
+    /** The dashboard's address: the first public URL, or an own address, preferably the one that the request names. */
+    dashboardOf(request: IncomingMessage): string {
       const [publicUrl] = named;
       if (publicUrl !== undefined) return publicUrl;
       const origins = [...boundOrigins(request)];
       return origins.find(origin => new URL(origin).host === request.headers.host) ?? origins[0]!;
     },
 
-    isOurs(url, request) {
+    /** Whether a `baseUrl` names this service, or an address that the operator allows. */
+    isOurs(url: string, request: IncomingMessage): boolean {
       const origin = originOf(url);
       return allowed.has(origin) || isOwnOrigin(origin, request);
     },

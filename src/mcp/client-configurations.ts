@@ -14,21 +14,18 @@ const input = 'strongroom-access-key';
 
 type ClientName = keyof typeof configurations;
 
+const fromEnvironment = `the key comes from ${variable} in the environment`;
+
 const configurations = {
-  'claude-code': (url: string): ClientConfiguration => ({
-    where: `.mcp.json in the project; the key comes from ${variable} in the environment`,
-    text: pretty({
-      mcpServers: {
-        strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${${variable}}`) },
-      },
-    }),
-  }),
-  'claude-desktop': (url: string): ClientConfiguration => ({
-    where: 'claude_desktop_config.json (Settings, Developer, Edit Config); insert your key',
-    text: pretty({ mcpServers: { strongroom: program(url) } }),
-  }),
+  'claude-code': inJson(`.mcp.json in the project; ${fromEnvironment}`, url => ({
+    mcpServers: { strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${${variable}}`) } },
+  })),
+  'claude-desktop': inJson(
+    'claude_desktop_config.json (Settings, Developer, Edit Config); insert your key',
+    url => ({ mcpServers: { strongroom: program(url) } }),
+  ),
   codex: (url: string): ClientConfiguration => ({
-    where: `~/.codex/config.toml; the key comes from ${variable} in the environment`,
+    where: `~/.codex/config.toml; ${fromEnvironment}`,
     // A JSON string is also a valid TOML basic string.
     text: [
       '[mcp_servers.strongroom]',
@@ -36,36 +33,30 @@ const configurations = {
       `bearer_token_env_var = ${JSON.stringify(variable)}`,
     ].join('\n'),
   }),
-  copilot: (url: string): ClientConfiguration => ({
-    where: `~/.copilot/mcp-config.json, or .mcp.json in the project; the key comes from ${variable} in the environment`,
-    text: pretty({
-      mcpServers: {
-        strongroom: {
-          type: 'http',
-          url: endpoint(url),
-          headers: bearer(`\${${variable}}`),
-          tools: ['*'],
-        },
+  copilot: inJson(`~/.copilot/mcp-config.json, or .mcp.json in the project; ${fromEnvironment}`, url => ({
+    mcpServers: {
+      strongroom: {
+        type: 'http',
+        url: endpoint(url),
+        headers: bearer(`\${${variable}}`),
+        tools: ['*'],
       },
-    }),
-  }),
-  cursor: (url: string): ClientConfiguration => ({
-    where: `~/.cursor/mcp.json, or .cursor/mcp.json in the project; the key comes from ${variable} in the environment`,
-    text: pretty({
-      mcpServers: { strongroom: { url: endpoint(url), headers: bearer(`\${env:${variable}}`) } },
-    }),
-  }),
+    },
+  })),
+  cursor: inJson(`~/.cursor/mcp.json, or .cursor/mcp.json in the project; ${fromEnvironment}`, url => ({
+    mcpServers: { strongroom: { url: endpoint(url), headers: bearer(`\${env:${variable}}`) } },
+  })),
   // Gemini does not pass variables with KEY in their names to programs that it starts.
-  gemini: (url: string): ClientConfiguration => ({
-    where: `~/.gemini/settings.json, or .gemini/settings.json in the project; the key comes from ${variable} in the environment`,
-    text: pretty({
+  gemini: inJson(
+    `~/.gemini/settings.json, or .gemini/settings.json in the project; ${fromEnvironment}`,
+    url => ({
       mcpServers: { strongroom: { httpUrl: endpoint(url), headers: bearer(`\${${variable}}`) } },
     }),
-  }),
+  ),
   // In the format of version 1, which version 2 also reads.
-  opencode: (url: string): ClientConfiguration => ({
-    where: `opencode.json in the project, or ~/.config/opencode/opencode.json; the key comes from ${variable} in the environment`,
-    text: pretty({
+  opencode: inJson(
+    `opencode.json in the project, or ~/.config/opencode/opencode.json; ${fromEnvironment}`,
+    url => ({
       $schema: 'https://opencode.ai/config.json',
       mcp: {
         strongroom: {
@@ -77,37 +68,26 @@ const configurations = {
         },
       },
     }),
-  }),
-  vscode: (url: string): ClientConfiguration => ({
-    where: '.vscode/mcp.json in the project; the editor asks for the key and keeps it',
-    text: pretty({
-      inputs: [
-        {
-          type: 'promptString',
-          id: input,
-          description: 'Strongroom vault access key',
-          password: true,
-        },
-      ],
-      servers: {
-        strongroom: {
-          type: 'http',
-          url: endpoint(url),
-          headers: bearer(`\${input:${input}}`),
-        },
-      },
-    }),
-  }),
+  ),
+  vscode: inJson('.vscode/mcp.json in the project; the editor asks for the key and keeps it', url => ({
+    inputs: [{ type: 'promptString', id: input, description: 'Strongroom vault access key', password: true }],
+    servers: {
+      strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${input:${input}}`) },
+    },
+  })),
   // Zed does not expand variables in the headers of a remote server.
-  zed: (url: string): ClientConfiguration => ({
-    where: 'settings.json (zed: open settings file); insert your key',
-    text: pretty({ context_servers: { strongroom: program(url) } }),
-  }),
+  zed: inJson('settings.json (zed: open settings file); insert your key', url => ({
+    context_servers: { strongroom: program(url) },
+  })),
   inspector: (url: string): ClientConfiguration => ({
     where: `a shell, with the key in ${variable}`,
     text: `npx @modelcontextprotocol/inspector --cli ${url}/mcp --transport http --header "Authorization: Bearer $${variable}" --method tools/list`,
   }),
 };
+
+function inJson(where: string, describe: (url: string) => object) {
+  return (url: string): ClientConfiguration => ({ where, text: JSON.stringify(describe(url), null, 2) });
+}
 
 export const clientNames = Object.keys(configurations) as readonly ClientName[];
 
@@ -131,8 +111,4 @@ function program(url: string) {
 
 function bearer(key: string) {
   return { Authorization: `Bearer ${key}` };
-}
-
-function pretty(value: unknown): string {
-  return JSON.stringify(value, null, 2);
 }

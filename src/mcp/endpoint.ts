@@ -22,17 +22,10 @@ import { toolCallsWith } from './tool-calls.ts';
 const largestBody = 128 * 1024;
 
 export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
-  const { toolSessions, vaultReads, vaultUses, keyUses, authenticate } = parts.domain;
+  const { toolSessions, authenticate } = parts.domain;
   const addresses = ownAddresses(parts.addresses);
-  const { callTool, refuse } = toolCallsWith({
-    vaultReads,
-    vaultUses,
-    keyUses,
-    addresses,
-    signIn: parts.signIn !== null,
-    onError: parts.onError,
-  });
-  const exchanges = exchangesWith({ surface: parts, callTool });
+  const { callTool, refuse } = toolCallsWith(parts, addresses);
+  const exchanges = exchangesWith(parts, callTool);
   const sessionRequests = sessionRequestsWith(exchanges, toolSessions);
   const answerBatch = batchesWith(sessionRequests, parts);
   const answerStateless = statelessRequestsWith(exchanges, parts.version);

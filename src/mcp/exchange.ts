@@ -18,11 +18,6 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-interface ExchangeParts {
-  readonly surface: HttpSurface;
-  readonly callTool: ToolCalls['callTool'];
-}
-
 /** An answer as it is sent, and the receipt of its log entry. */
 export interface RpcAnswer {
   readonly body: Buffer;
@@ -47,7 +42,7 @@ const json = 'application/json; charset=utf-8';
 const closing = Buffer.from('}');
 const receiptHeader = 'strongroom-receipt';
 
-export function exchangesWith({ surface, callTool }: ExchangeParts) {
+export function exchangesWith(surface: HttpSurface, callTool: ToolCalls['callTool']) {
   function contextOf({ raw, id, reader }: FastifyRequest): CallContext {
     const origin = surface.originOf(raw, id);
     return {

@@ -8,7 +8,6 @@ import type { Origin, Reader } from '../access/caller.ts';
 import { Failure, sentenceOf } from '../contract/errors.ts';
 import type { ApprovalNotice } from '../contract/uses.ts';
 import type { ToolSession } from '../domain/credentials/tool-sessions.ts';
-import type { VaultReads } from '../domain/reads/vault-read.ts';
 import type {
   AnswerEncoding,
   ReadAnswer,
@@ -17,10 +16,9 @@ import type {
   VaultRequest,
 } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
-import type { KeyUses } from '../domain/uses/key-uses.ts';
 import type { UseResult } from '../domain/uses/recorded-uses.ts';
-import type { SecretUses } from '../domain/uses/secret-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
+import type { HttpSurface } from './http-surface.ts';
 import { isRecord } from './messages.ts';
 import { missingFor, noKey, SignInRequired } from './sign-in.ts';
 import type { Tool, ToolRead, ToolUse } from './tools.ts';
@@ -46,33 +44,14 @@ interface CallResult {
   readonly approval?: ApprovalNotice;
 }
 
-interface ToolCallParts {
-  readonly vaultReads: VaultReads;
-  readonly vaultUses: SecretUses;
-  readonly keyUses: KeyUses;
-  readonly addresses: OwnAddresses;
-  /** Whether clients can sign in. */
-  readonly signIn: boolean;
-  readonly onError: (error: unknown, requestId: string) => void;
-}
-
-export interface ToolCalls {
-  callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult>;
-  /** Records a request whose credential was refused before its body was read. */
-  refuse(refusal: Failure, context: CallContext): Promise<void>;
-}
+export type ToolCalls = ReturnType<typeof toolCallsWith>;
 
 const route = '/mcp';
 const asToolResult: AnswerEncoding = { name: 'tool', encode: resultOf };
 
-export function toolCallsWith({
-  vaultReads,
-  vaultUses,
-  keyUses,
-  addresses,
-  signIn,
-  onError,
-}: ToolCallParts): ToolCalls {
+export function toolCallsWith({ domain, signIn, onError }: HttpSurface, addresses: OwnAddresses) {
+  const { vaultReads, vaultUses, keyUses } = domain;
+
   async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
     const given = isRecord(sent) ? sent : {};
     const facts = { ...factsOf(context), tool: tool.name };
@@ -160,6 +139,7 @@ export function toolCallsWith({
     return approval === undefined ? { body, receipt } : { body, receipt, approval };
   }
 
+  /** Records a request whose credential was refused before its body was read. */
   async function refuse(failure: Failure, context: CallContext): Promise<void> {
     await vaultReads.refuse(factsOf(context), failure);
   }

@@ -44,52 +44,24 @@ export interface Tool {
   readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
-type Described = Omit<Tool, 'input' | 'readOnly' | 'reachesOut' | 'byAccessKey' | 'publicTokenIn'>;
-
-interface AccessKeyTool<Input extends z.ZodType> extends Described {
+interface ToolDeclaration<Input extends z.ZodType>
+  extends Pick<Tool, 'name' | 'title' | 'description' | 'output'>,
+    Partial<Pick<Tool, 'readOnly' | 'reachesOut'>> {
   readonly input: Input;
-  readonly reads: (given: z.output<Input>) => ToolRead;
+  readonly asks: (given: z.output<Input>) => ToolRead | ToolUse;
+  /** Called if there is a public token in `code`: such a call needs no access key and no vault. */
+  readonly publicToken?: (given: z.output<Input>) => PublicTokenCall;
 }
 
-interface PublicTokenTool<Input extends z.ZodType> extends AccessKeyTool<Input> {
-  /** The argument for a public token; a call with it needs no access key and no vault. */
-  readonly tokenArgument: string & keyof z.output<Input>;
-  readonly publicToken: (given: z.output<Input>) => PublicTokenCall;
-}
-
-function byAccessKey<Input extends z.ZodType>({ reads, ...tool }: AccessKeyTool<Input>): Tool {
+/** By default, a tool only reads. */
+function toolOf<Input extends z.ZodType>({ asks, publicToken, ...tool }: ToolDeclaration<Input>): Tool {
   return {
-    ...tool,
     readOnly: true,
     reachesOut: false,
-    byAccessKey: sent => reads(check(tool.input, sent)),
-    publicTokenIn: () => null,
-  };
-}
-
-interface UsingTool<Input extends z.ZodType> extends Described {
-  readonly input: Input;
-  readonly does: (given: z.output<Input>) => ToolUse;
-}
-
-function having<Input extends z.ZodType>({ does, ...tool }: UsingTool<Input>): Tool {
-  return {
     ...tool,
-    readOnly: false,
-    reachesOut: tool.name === 'secrets.use',
-    byAccessKey: sent => does(check(tool.input, sent)),
-    publicTokenIn: () => null,
-  };
-}
-
-function byAccessKeyOrPublicToken<Input extends z.ZodType>({
-  tokenArgument,
-  publicToken,
-  ...tool
-}: PublicTokenTool<Input>): Tool {
-  return {
-    ...byAccessKey(tool),
-    publicTokenIn: sent => (sent[tokenArgument] === undefined ? null : publicToken(check(tool.input, sent))),
+    byAccessKey: sent => asks(check(tool.input, sent)),
+    publicTokenIn: sent =>
+      sent.code === undefined ? null : (publicToken?.(check(tool.input, sent)) ?? null),
   };
 }
 
@@ -102,117 +74,121 @@ const one = (kind: ResourceKind, nameOrId: string, fields: Fields): ItemSelectio
 });
 
 export const tools: readonly Tool[] = [
-  having({
+  toolOf({
     name: 'secrets.use',
     title: 'Use a secret',
     description:
       'Makes an HTTP call with a secret that you never see, if a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
     input: contract.useSecret,
     output: contract.secretUse,
-    does: ({ vault: _, credentials: __, ...use }) => ({ use }),
+    readOnly: false,
+    reachesOut: true,
+    asks: ({ vault: _, credentials: __, ...use }) => ({ use }),
   }),
-  having({
+  toolOf({
     name: 'keys.sign',
     title: 'Sign with a key',
     description:
       'Signs bytes, or the claims of a JSON Web Token, with a key that you never see, if a use rule of the key allows it.',
     input: contract.signWithKey,
     output: contract.signature,
-    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'sign', call } }),
+    readOnly: false,
+    asks: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'sign', call } }),
   }),
-  having({
+  toolOf({
     name: 'keys.verify',
     title: 'Verify a signature',
     description: 'Verifies a signature with a key of the vault.',
     input: contract.verifyWithKey,
     output: contract.verification,
-    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'verify', call } }),
+    readOnly: false,
+    asks: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'verify', call } }),
   }),
-  having({
+  toolOf({
     name: 'keys.decrypt',
     title: 'Decrypt with a key',
     description: 'Decrypts a short text with an RSA key that you never see.',
     input: contract.decryptWithKey,
     output: contract.decryption,
-    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
+    readOnly: false,
+    asks: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'vault.describe',
     title: 'Describe the vault',
     description:
       'Describes the vault and what the access key may do in it. Call it first when something is refused.',
     input: contract.onlyConnections,
     output: contract.vaultDescription,
-    reads: () => ({ selection: { of: 'access-key' } }),
+    asks: () => ({ selection: { of: 'access-key' } }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'secrets.search',
     title: 'Search secrets',
     description: 'Finds active secrets by part of their name, by a tag, or by both. Never returns values.',
     input: contract.searchSecrets,
     output: contract.secretList,
-    reads: ({ name, tag }) => {
+    asks: ({ name, tag }) => {
       if (name === undefined && tag === undefined) throw invalid('name', 'or tag is required');
       const selection = every('secret', tag === undefined ? 'names' : 'metadata');
       return { selection, filter: answer => matching(answer as SecretList, name, tag) };
     },
   }),
-  byAccessKey({
+  toolOf({
     name: 'secrets.list',
     title: 'List secrets',
     description:
       'Lists the active secrets of the vault: ids and names; values only with namesOnly: false. To use one, prefer secrets.use.',
     input: contract.listSecrets,
     output: contract.secretList,
-    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
+    asks: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'keys.list',
     title: 'List keys',
     description:
       'Lists the vault’s keys with type, size and dates, never the keys themselves. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.keyList,
-    reads: () => ({ selection: every('key', 'metadata') }),
+    asks: () => ({ selection: every('key', 'metadata') }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'certificates.list',
     title: 'List certificates',
     description: 'Lists the vault’s certificates with their expiry. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.certificateList,
-    reads: () => ({ selection: every('certificate', 'metadata') }),
+    asks: () => ({ selection: every('certificate', 'metadata') }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'certificates.get',
     title: 'Get a certificate',
     description: 'Gets one certificate by its id, with its chain in PEM form.',
     input: contract.getCertificate,
     output: contract.oneCertificate,
-    reads: ({ id }) => ({ selection: one('certificate', id, 'value') }),
+    asks: ({ id }) => ({ selection: one('certificate', id, 'value') }),
   }),
-  byAccessKeyOrPublicToken({
+  toolOf({
     name: 'keys.get',
     title: 'Get a key',
     description:
       'Gets one key by its id, with its PEM, which may be a private key. If the public key is enough, set preferPublic: true.',
     input: contract.getKey,
     output: contract.oneKey,
-    reads: ({ id, preferPublic }) => {
+    asks: ({ id, preferPublic }) => {
       if (id === undefined) throw invalid('id', 'is required');
       return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
     },
-    tokenArgument: 'code',
     publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
   }),
-  byAccessKey({
+  toolOf({
     name: 'secrets.get',
     title: 'Get a secret',
     description:
       'Gets one secret by its exact name: id, content type and tags; its value only with includeValue: true. Prefer secrets.use, which needs no value, and don’t repeat one.',
     input: contract.getSecret,
     output: contract.oneSecret,
-    reads: ({ name, includeValue }) => ({
+    asks: ({ name, includeValue }) => ({
       selection: one('secret', name, includeValue ? 'value' : 'metadata'),
     }),
   }),
