@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import type { SubjectAlternativeNameExtension } from '@peculiar/x509';
 import { Failure } from '../src/contract/errors.ts';
+import type { KeySpecification } from '../src/contract/keys.ts';
 import {
   certificateFitsKey,
   importCertificatePem,
@@ -12,7 +13,7 @@ import {
   selfSign,
   signingRequest,
 } from '../src/material/certificate.ts';
-import { generateKey, importKey, type KeySpec } from '../src/material/key-material.ts';
+import { generateKey, importKey } from '../src/material/key-material.ts';
 import {
   bag,
   certificateBag,
@@ -149,7 +150,7 @@ describe('certificates in PEM', () => {
   });
 });
 
-async function keyFor(spec: KeySpec): Promise<{ privatePem: string; publicPem: string }> {
+async function keyFor(spec: KeySpecification): Promise<{ privatePem: string; publicPem: string }> {
   const { pem, publicPem } = await generateKey(spec);
   return { privatePem: pem, publicPem };
 }
@@ -266,14 +267,14 @@ describe('PKCS#12', () => {
   });
 });
 
-const signing: KeySpec[] = [
+const signing: KeySpecification[] = [
   { key_type: 'RSA', key_size: 2048 },
   { key_type: 'EC', curve: 'P-256' },
   { key_type: 'EC', curve: 'P-384' },
   { key_type: 'EC', curve: 'P-521' },
   { key_type: 'OKP', curve: 'Ed25519' },
 ];
-const unsigning: KeySpec[] = [
+const unsigning: KeySpecification[] = [
   { key_type: 'EC', curve: 'secp256k1' },
   { key_type: 'OKP', curve: 'X25519' },
   { key_type: 'ML-DSA', key_size: 44 },

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { generateKey, importKey, type KeySpec } from '../src/material/key-material.ts';
+import type { KeySpecification } from '../src/contract/keys.ts';
+import { generateKey, importKey } from '../src/material/key-material.ts';
 import { works } from '../src/material/key-proof.ts';
 import { rc2Blocks } from '../src/material/rc2.ts';
 import { bits, ids, int, octets, oid, pbes2, pbkdf2, pem, scrypt, seq, tlv, unpem } from './der-build.ts';
@@ -12,7 +13,7 @@ import vectors from './vectors/material.json' with { type: 'json' };
 const files = vectors.pem;
 const passphrase = 'modern-pass';
 
-const specs: [KeySpec, size: number, curve: string | null][] = [
+const specs: [KeySpecification, size: number, curve: string | null][] = [
   [{ key_type: 'RSA', key_size: 2048 }, 2048, null],
   [{ key_type: 'RSA', key_size: 3072 }, 3072, null],
   [{ key_type: 'EC', curve: 'P-256' }, 256, 'P-256'],

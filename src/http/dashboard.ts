@@ -10,7 +10,6 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-import type { ServePage } from './surface/surface-parts.ts';
 
 /** The same relative path works in a checkout and in the package, where both folders are under `dist`. */
 export const builtPages = fileURLToPath(new URL('../../web/dist', import.meta.url));
@@ -59,14 +58,10 @@ const encoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
   gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
 };
 
-export interface Dashboard {
-  /** Handles reads that match no route. */
-  readonly serve: ServePage;
-  /** Serves the index page, for a path that the dashboard shares with other routes. */
-  readonly index: ServePage;
-}
+type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-export function dashboard(from: string): Dashboard {
+/** `serve` handles reads that match no route; `index` serves the index page, for a path with other routes. */
+export function dashboard(from: string): Readonly<Record<'serve' | 'index', ServePage>> {
   const pages = readPages(from);
   const index = pages.get('/index.html') ?? pageOf('.html', missing);
   const serve: ServePage = async (request, reply) => {

@@ -15,22 +15,19 @@ import { type NamePart, parseName } from './distinguished-name.ts';
 import { importKey, type KeyMaterial } from './key-material.ts';
 import { readPem } from './pem.ts';
 
-interface SelfSignRequest {
+export interface SigningRequest {
   readonly privatePem: string;
   /** `CN=…,O=…` */
   readonly subject: string;
   readonly sans: readonly string[];
+}
+
+interface SelfSignRequest extends SigningRequest {
   readonly notBefore: Date;
   readonly days: number;
   readonly isAuthority?: boolean;
   /** Hex; random if not given. */
   readonly serial?: string;
-}
-
-export interface SigningRequest {
-  readonly privatePem: string;
-  readonly subject: string;
-  readonly sans: readonly string[];
 }
 
 interface ServerCertificateRequest {

@@ -5,16 +5,10 @@
  * explicit curve parameters, DSA groups or anything else that a file may name.
  */
 import { invalid } from '../contract/errors.ts';
+import type { KeySpecification } from '../contract/keys.ts';
 import { type Der, DerError, oid, sequence, tags } from './der.ts';
 
-export type KeySpec =
-  | { readonly key_type: 'RSA'; readonly key_size: 2048 | 3072 | 4096 }
-  | { readonly key_type: 'EC'; readonly curve: 'P-256' | 'P-384' | 'P-521' | 'secp256k1' }
-  | { readonly key_type: 'OKP'; readonly curve: 'Ed25519' | 'X25519' }
-  | { readonly key_type: 'ML-DSA'; readonly key_size: 44 | 65 | 87 }
-  | { readonly key_type: 'ML-KEM'; readonly key_size: 512 | 768 | 1024 };
-
-export type KeyType = KeySpec['key_type'];
+export type KeyType = KeySpecification['key_type'];
 
 export interface Algorithm {
   readonly keyType: KeyType;

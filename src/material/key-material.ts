@@ -9,9 +9,10 @@
  */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
+import type { KeySpecification } from '../contract/keys.ts';
 import { octets, readDer, sequence } from './der.ts';
 import { encodePassphrase } from './derivation.ts';
-import { curves, type KeySpec, type KeyType } from './key-algorithms.ts';
+import { curves, type KeyType } from './key-algorithms.ts';
 import {
   importEcPrivate,
   importPkcs1Private,
@@ -25,7 +26,7 @@ import { openLegacyPem, planOpening, wrongPassphrase } from './password-encrypti
 import { type PemBlock, readPem } from './pem.ts';
 import { refusing } from './refusing.ts';
 
-export type { KeyMaterial, KeySpec, KeyType };
+export type { KeyMaterial, KeyType };
 
 const maxKeyBytes = 64 * 1024;
 
@@ -34,7 +35,7 @@ const generatePair = generateKeyPairSync as unknown as (
   options: object,
 ) => { privateKey: KeyObject };
 
-export async function generateKey(spec: KeySpec): Promise<KeyMaterial> {
+export async function generateKey(spec: KeySpecification): Promise<KeyMaterial> {
   const [type, options] = generatorOf(spec);
   const { privateKey } = generatePair(type, options);
   const curve = 'curve' in spec ? spec.curve : null;
@@ -42,7 +43,7 @@ export async function generateKey(spec: KeySpec): Promise<KeyMaterial> {
   return privateMaterial(privateKey, { keyType: spec.key_type, keySize, curve });
 }
 
-function generatorOf(spec: KeySpec): [type: string, options: object] {
+function generatorOf(spec: KeySpecification): [type: string, options: object] {
   switch (spec.key_type) {
     case 'RSA':
       return ['rsa', { modulusLength: spec.key_size, publicExponent: 65_537 }];

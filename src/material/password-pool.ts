@@ -8,20 +8,16 @@ import { threadFile } from '../threads/thread.ts';
 
 export type DeriveInput = Argon2Parameters;
 
-export interface PasswordPool {
-  /** Argon2id. Refuses with UNAVAILABLE if too many jobs are waiting. */
-  derive(input: DeriveInput): Promise<Buffer>;
-  close(): Promise<void>;
-}
+export type PasswordPool = ReturnType<typeof passwordPool>;
 
 const file = threadFile(import.meta.url, 'password-thread');
 const waiting = 50;
 
-export function passwordPool(onWaiting: (jobs: number) => void = () => {}): PasswordPool {
-  const { take, close } = threadPool(file, {
-    atOnce: spareCores(),
-    waiting,
-    onWaiting,
-  });
-  return { derive: async input => Buffer.from((await take('derive', [input])) as Uint8Array), close };
+export function passwordPool(onWaiting: (jobs: number) => void = () => {}) {
+  const { take, close } = threadPool(file, { atOnce: spareCores(), waiting, onWaiting });
+  return {
+    /** Argon2id. Refuses with UNAVAILABLE if too many jobs are waiting. */
+    derive: async (input: DeriveInput) => Buffer.from((await take('derive', [input])) as Uint8Array),
+    close,
+  };
 }

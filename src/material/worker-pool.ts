@@ -23,11 +23,7 @@ export function workerPoolWith({
   waiting = longestLine,
   onWaiting,
 }: Partial<ThreadPoolLimits> = {}): WorkerPool {
-  const { take, close } = threadPool(file, {
-    atOnce,
-    waiting,
-    onWaiting,
-  });
+  const { take, close } = threadPool(file, { atOnce, waiting, onWaiting });
   const jobsOf = (lane?: Lane): Jobs => {
     const job =
       <Name extends keyof Jobs>(name: Name) =>
@@ -45,9 +41,5 @@ export function workerPoolWith({
       decryptWith: job('decryptWith'),
     };
   };
-  return {
-    ...jobsOf(),
-    of: jobsOf,
-    close,
-  };
+  return { ...jobsOf(), of: jobsOf, close };
 }

@@ -2,24 +2,25 @@
  * Reads with an access key in Vault's dialect: maps each to a selection of the vault read and to the encoding of its
  * answer. Encoded answers are cached in memory, without the id of the request.
  */
+import type { z } from 'zod';
 import { type Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
+import type { vaultDescription } from '../../contract/tools.ts';
 import type { AnswerEncoding, PlainSelection, Selection } from '../../domain/reads/vault-request.ts';
 import { failureOf } from '../listener/errors.ts';
 import {
   configForm,
+  dataForm,
   envelope,
   historyForm,
   listForm,
   lookupForm,
-  mapOf,
   mountForm,
   noMount,
   notFound,
   readOnlyKey,
-  subkeysOf,
+  subkeysForm,
   versionMetadata,
-  walkableMapOf,
 } from './forms.ts';
 import { type StoreCall, type Target, versionIn } from './target.ts';
 
@@ -118,15 +119,14 @@ function checkCurrent({ version }: Secret, wanted: number | null): void {
 function dataEncoding(wanted: number | null): AnswerEncoding {
   return encoding(`data ${wanted ?? 0}`, (secret: Secret) => {
     checkCurrent(secret, wanted);
-    return `{"data":${mapOf(secret)},"metadata":${JSON.stringify(versionMetadata(secret))}}`;
+    return dataForm(secret);
   });
 }
 
 function subkeysEncoding(wanted: number | null, depth: number): AnswerEncoding {
   return encoding(`subkeys ${wanted ?? 0} ${depth}`, (secret: Secret) => {
     checkCurrent(secret, wanted);
-    const subkeys = subkeysOf(JSON.parse(walkableMapOf(secret)), depth);
-    return JSON.stringify({ metadata: versionMetadata(secret), subkeys });
+    return JSON.stringify(subkeysForm(secret, depth));
   });
 }
 
@@ -156,20 +156,16 @@ function listEncoding(folder: string): AnswerEncoding {
 const allEncoding = encoding('all', (values: object) =>
   JSON.stringify({
     data: values,
-    metadata: { ...versionMetadata({ version: 1, version_created_at: '1970-01-01T00:00:00.000Z' }) },
+    metadata: versionMetadata({ version: 1, version_created_at: '1970-01-01T00:00:00.000Z' }),
   }),
 );
 
 const plainEncoding = encoding('config', () => JSON.stringify(configForm));
 
+type Described = z.output<typeof vaultDescription>;
 interface AccessKeyAnswer {
-  readonly vault: { readonly id: string; readonly name: string };
-  readonly access_key: {
-    readonly id: string;
-    readonly name: string;
-    readonly max_uses: number | null;
-    readonly expiration_date: string | null;
-  };
+  readonly vault: Described['vault'];
+  readonly access_key: Pick<Described['access_key'], 'id' | 'name' | 'max_uses' | 'expiration_date'>;
 }
 
 function mountEncoding(path: string): AnswerEncoding {

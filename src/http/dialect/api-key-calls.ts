@@ -14,17 +14,16 @@ import type { DialectAnswer, DialectCall } from './calls.ts';
 import {
   authForm,
   configForm,
+  dataForm,
   historyForm,
   listForm,
   lookupForm,
-  mapOf,
   mountForm,
   noMount,
   notFound,
-  subkeysOf,
+  subkeysForm,
   Unsupported,
   versionMetadata,
-  walkableMapOf,
 } from './forms.ts';
 import { type StoreCall, type Target, type TokenCall, versionIn } from './target.ts';
 import { writesWith } from './writes.ts';
@@ -69,8 +68,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   async function data(caller: Caller, place: SecretPlace, version: number | null): Promise<DialectAnswer> {
     try {
       const secret = await namedSecrets.reveal(caller, place, version);
-      const metadata = JSON.stringify(versionMetadata(secret));
-      return { status: 200, data: `{"data":${mapOf(secret)},"metadata":${metadata}}` };
+      return { status: 200, data: dataForm(secret) };
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
       const deleted = await namedSecrets.deleted(caller, place);
@@ -83,10 +81,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   async function subkeys(caller: Caller, place: SecretPlace, url: string): Promise<DialectAnswer> {
     const depth = depthIn(url);
     const secret = await namedSecrets.reveal(caller, place, versionIn(url));
-    return ok({
-      metadata: versionMetadata(secret),
-      subkeys: subkeysOf(JSON.parse(walkableMapOf(secret)), depth),
-    });
+    return ok(subkeysForm(secret, depth));
   }
 
   /** The mount is the longest prefix of the path that names a vault. */
@@ -112,13 +107,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   }
 
   async function token(call: DialectCall, of: TokenCall, caller: Caller): Promise<DialectAnswer> {
-    const facts = {
-      id: caller.id,
-      name: caller.name,
-      expiresAt: caller.until,
-      maxUses: null,
-      isChild: false,
-    };
+    const facts = { id: caller.id, name: caller.name, expiresAt: caller.until, maxUses: null };
     if (of === 'lookup-self' && isRead(call.method)) return ok(lookupForm(call.token!, facts, now()));
     if (isRead(call.method)) throw notFound();
     if (of === 'renew-self')

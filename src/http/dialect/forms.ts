@@ -62,6 +62,11 @@ export function errorsOf(failure: Failure): { readonly errors: readonly string[]
   return { errors: [ownTexts[failure.code] ?? sentenceOf(failure)] };
 }
 
+interface SecretValue {
+  readonly value: string;
+  readonly content_type: string;
+}
+
 interface SecretVersion {
   readonly version: number;
   /** When this version was created. */
@@ -131,18 +136,28 @@ const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
  * Returns a secret as a JSON map: a secret of a JSON type that is an object, digit for digit as it was stored, and any
  * other secret as an object with the single member `value`.
  */
-export function mapOf({ value, content_type }: { value: string; content_type: string }): string {
+export function mapOf({ value, content_type }: SecretValue): string {
   return isJsonType(content_type) && isObject(value) ? value.trim() : JSON.stringify({ value });
 }
 
 /** Like `mapOf`, but refuses a map that is nested too deep to be walked recursively. */
-export function walkableMapOf(secret: { value: string; content_type: string }): string {
+export function walkableMapOf(secret: SecretValue): string {
   const map = mapOf(secret);
   if (isWalkable(map)) return map;
   throw invalid(
     '',
     `the secret is nested deeper than ${deepestWalked} levels: read or replace it as a whole`,
   );
+}
+
+/** A secret with its value, as JSON. */
+export function dataForm(secret: SecretValue & SecretVersion): string {
+  return `{"data":${mapOf(secret)},"metadata":${JSON.stringify(versionMetadata(secret))}}`;
+}
+
+export function subkeysForm(secret: SecretValue & SecretVersion, depth: number) {
+  const subkeys = subkeysOf(JSON.parse(walkableMapOf(secret)), depth);
+  return { metadata: versionMetadata(secret), subkeys };
 }
 
 export function isJsonType(contentType: string): boolean {
@@ -210,7 +225,8 @@ interface TokenFacts {
   readonly name: string;
   readonly expiresAt: number | null;
   readonly maxUses: number | null;
-  readonly isChild: boolean;
+  /** Whether another token created it. */
+  readonly isChild?: boolean;
 }
 
 function secondsLeft(expiresAt: number | null, now: number): number {

@@ -29,7 +29,7 @@ export async function loginCall(
   try {
     const { accessKey, identity } = await logins.login(isSecretId ? bySecretId(sent) : byToken(sent), origin);
     const { token, id, name, created_at, expiration_date, max_uses: maxUses } = accessKey;
-    const facts = { id, name, expiresAt: Date.parse(expiration_date!), maxUses, isChild: false };
+    const facts = { id, name, expiresAt: Date.parse(expiration_date!), maxUses };
     const auth = authForm(token, facts, Date.parse(created_at), { role_name: identity.name });
     return { status: 200, auth: JSON.stringify(auth) };
   } catch (error) {

@@ -6,19 +6,18 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Failure } from '../../contract/errors.ts';
 import type {
   AccessKeyRead,
   AnswerEncoding,
+  ReadRefusal,
   ReadResult,
   RequestFacts,
 } from '../../domain/reads/vault-request.ts';
-import { failureHeaders } from '../listener/errors.ts';
-import { faultOf, hasUnreadBody, isRead, senderOf } from '../listener/request.ts';
+import { faultOf, hasUnreadBody, isRead } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
-import { answeringWith } from '../vault/answers.ts';
+import { answeringWith, factsOf, refusingWith } from '../vault/answers.ts';
 import { isRepeated, type LastRequest } from '../vault/read.ts';
 import { readOf } from './access-key-reads.ts';
 import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
@@ -42,6 +41,7 @@ interface LastRead extends LastRequest {
 export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleRequest {
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
+  const refuse = refusingWith(parts, { statusFor, bodyOf: errorsOf, contentType });
   const answerWith = answeringWith(parts, 'dialect', { answer, refuse });
   const onEvery = headersOnEvery(parts.encrypted, headers => headers);
   const onRead = headersOnEvery(parts.encrypted, headers => [
@@ -57,7 +57,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
     // A malformed request reads nothing; the vault and token that it names decide whose log it is recorded in.
-    if (fault !== null) answerWith(response, vaultReads.refuse(factsOf(request, asked), fault), started);
+    if (fault !== null) answerWith(response, vaultReads.refuse(factsIn(request, asked), fault), started);
     else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery(request));
     else if (isOurs) read(request, response, asked, started);
     else forward(request, response);
@@ -68,7 +68,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     const isThere = asked.of === 'store' || asked.of === 'mount';
     const refused = isThere && !isRead(request.method) ? readOnlyKey() : unmetHeader(request.headers);
     const asking: AccessKeyRead = {
-      ...factsOf(request, asked),
+      ...factsIn(request, asked),
       ...wanted,
       selection: refused ?? wanted.selection,
       by: 'access-key',
@@ -82,49 +82,18 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     answerWith(response, vaultReads.read(asking, encoding), started);
   }
 
-  function factsOf(request: IncomingMessage, asked: Target): RequestFacts {
-    return {
-      sender: senderOf(request, parts.addressOf),
-      requestId: null,
-      route: routeOf(asked),
-      method: request.method!,
-      tool: null,
-      token: tokenIn(request.headers),
-      vaultId: null,
-      keyId: null,
-    };
+  function factsIn(request: IncomingMessage, asked: Target): RequestFacts {
+    return factsOf(parts, request, routeOf(asked), tokenIn(request.headers));
   }
 
-  function answer(response: ServerResponse, result: ReadResult): void {
+  function answer(response: ServerResponse, result: Exclude<ReadResult, ReadRefusal>): void {
     const { requestId, receipt } = result;
-    if ('failure' in result) {
-      refuse(response, requestId, result.failure, receipt);
-      return;
-    }
     if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
     const body = identified(result.body, requestId);
     const headers = [...onRead(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
     if (parts.draining()) headers.push('Connection', 'close');
     headers.push('Content-Type', contentType, 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
-  }
-
-  function refuse(response: ServerResponse, requestId: string, failure: Failure, receipt?: string): void {
-    const status = statusFor(failure);
-    if (status >= 500) parts.onError(failure.cause ?? failure, requestId);
-    const body = JSON.stringify(errorsOf(failure));
-    response
-      .writeHead(status, {
-        ...onEvery(response.req),
-        ...failureHeaders(failure),
-        'Cache-Control': 'no-store',
-        'X-Request-Id': requestId,
-        ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
-        'Content-Type': contentType,
-        'Content-Length': Buffer.byteLength(body),
-        ...(parts.draining() ? { Connection: 'close' } : {}),
-      })
-      .end(body);
   }
 
   return (request, response) => {

@@ -71,10 +71,8 @@ export function tokenCallsWith({ domain, now }: AppParts) {
   async function renew(call: DialectCall): Promise<DialectAnswer> {
     const facts = await domain.authenticate.accessKeyAnywhere(call.token, call.origin);
     const { id, name, expirationDate: expiresAt, maxUses } = facts;
-    return {
-      status: 200,
-      auth: JSON.stringify(authForm(call.token!, { id, name, expiresAt, maxUses, isChild: false }, now())),
-    };
+    const auth = authForm(call.token!, { id, name, expiresAt, maxUses }, now());
+    return { status: 200, auth: JSON.stringify(auth) };
   }
 
   return {

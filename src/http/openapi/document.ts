@@ -4,12 +4,11 @@
  */
 import { z } from 'zod';
 import { errorBody, health } from '../../contract/common.ts';
-import { Failure, type FailureCode, statusOf } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './fragments.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
 import { operationsOfUse } from './uses.ts';
-import { publicKeyOperation, refusal, vaultOperation } from './vault.ts';
+import { publicKeyOperation, vaultOperation, refusals as vaultRefusals } from './vault.ts';
 import { webhookOperations } from './webhooks.ts';
 
 export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
@@ -117,7 +116,7 @@ function exampleOfMember(member: z.ZodType): unknown {
 }
 
 function refusals({ path, body, errors }: RouteDescription, components: Components): Json {
-  if (errors === 'message') return messages(components);
+  if (errors === 'message') return vaultRefusals(components, messageCodes);
   const names = ['400', '401', '403', '429', '500', '503'];
   if (path.includes('{id}') || body !== undefined) names.push('404');
   return Object.fromEntries(names.map(name => [name, refersTo('responses', name)]));
@@ -130,14 +129,7 @@ const messageCodes = {
   RATE_LIMITED: 'Too many requests',
   INTERNAL_ERROR: 'Something went wrong on the server',
   UNAVAILABLE: 'The service is starting, stopping or overloaded',
-} as const satisfies Partial<Record<FailureCode, string>>;
-
-function messages(components: Components): Json {
-  const codes = Object.entries(messageCodes) as [FailureCode, string][];
-  return Object.fromEntries(
-    codes.map(([code, text]) => [statusOf[code], refusal(components, text, new Failure(code))]),
-  );
-}
+} as const;
 
 function healthOperation(components: Components): Json {
   return {

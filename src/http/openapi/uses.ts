@@ -1,12 +1,11 @@
 /** The operations that use secrets and keys, in the OpenAPI document. */
 import { z } from 'zod';
 import { Failure, invalid } from '../../contract/errors.ts';
-import { id } from '../../contract/text.ts';
 import * as uses from '../../contract/uses.ts';
 import { message } from '../../contract/vault-read.ts';
 import { messageBody } from '../listener/errors.ts';
 import type { Components, Json } from './schemas.ts';
-import { refusal } from './vault.ts';
+import { refusal, refusals, vaultParameter } from './vault.ts';
 
 interface Use {
   readonly path: string;
@@ -64,15 +63,7 @@ function operationOf({ operationId, summary, body, answers }: Use, components: C
     description:
       'Requires a vault access key with `may_use`. The use rules of the secret or key must allow the call. It is recorded in the request log before it is made, and again with its outcome.',
     security: [{ vaultAccessKey: [] }],
-    parameters: [
-      {
-        name: 'vault_id',
-        in: 'path',
-        required: true,
-        description: 'The id of a vault, or `self` for the vault of the access key.',
-        schema: { anyOf: [components.schemaOf(id), { const: 'self' }] },
-      },
-    ],
+    parameters: [vaultParameter(components)],
     requestBody: {
       required: true,
       content: { 'application/json': { schema: components.schemaOf(body), example: exampleOf(body) } },
@@ -87,23 +78,19 @@ function operationOf({ operationId, summary, body, answers }: Use, components: C
         'The request is not valid',
         invalid('url', 'must be written in its normal form'),
       ),
-      401: refusal(
-        components,
-        'The access key is missing or not valid for this vault',
-        new Failure('UNAUTHORIZED'),
-      ),
       403: forbidden(components),
-      404: refusal(components, 'No active secret or key has this name', new Failure('NOT_FOUND')),
-      410: refusal(components, 'The key has expired', new Failure('EXPIRED')),
-      429: refusal(components, 'Too many requests', new Failure('RATE_LIMITED')),
-      503: refusal(
-        components,
-        'The request can’t be recorded or answered at the moment',
-        new Failure('UNAVAILABLE'),
-      ),
+      ...refusals(components, useRefusals),
     },
   };
 }
+
+const useRefusals = {
+  UNAUTHORIZED: 'The access key is missing or not valid for this vault',
+  NOT_FOUND: 'No active secret or key has this name',
+  EXPIRED: 'The key has expired',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'The request can’t be recorded or answered at the moment',
+} as const;
 
 function exampleOf(schema: z.ZodType): unknown {
   return z.globalRegistry.get(schema)?.example;

@@ -22,14 +22,14 @@ const secret = {
 };
 const pem = '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n';
 
-const refusals: Partial<Record<FailureCode, string>> = {
+const vaultRefusals = {
   UNAUTHORIZED: 'The access key is missing or not valid for this vault',
   NOT_ACTIVE: 'The key is not active yet, or the access key is names-only',
   NOT_FOUND: 'No active secret, certificate or key has this id or name',
   EXPIRED: 'The certificate or key has expired',
   RATE_LIMITED: 'Too many requests',
   UNAVAILABLE: 'The request can’t be recorded or answered at the moment',
-};
+} as const;
 
 export function vaultOperation(components: Components): Json {
   return {
@@ -39,32 +39,27 @@ export function vaultOperation(components: Components): Json {
     description:
       'Returns the vault with its active secrets. `include` adds keys and certificates, `resource` and `name` select a single resource, and `format` returns only names and values. HEAD is answered like GET, without the body. Every request is recorded in the request log before it is answered.',
     security: [{ vaultAccessKey: [] }],
-    parameters: [
-      {
-        name: 'vault_id',
-        in: 'path',
-        required: true,
-        description: 'The id of a vault, or `self` for the vault of the access key.',
-        schema: { anyOf: [components.schemaOf(id), { const: 'self' }] },
-      },
-      ...queryParameters(vaultReadQuery, components),
-    ],
+    parameters: [vaultParameter(components), ...queryParameters(vaultReadQuery, components)],
     responses: {
       200: success(components),
       304: { description: 'Not modified since the `ETag` sent in `If-None-Match`' },
       400: refusal(components, 'A parameter is not valid', invalid('secrets', 'must be names')),
-      ...Object.fromEntries(
-        Object.entries(refusals).map(([code, description]) => [
-          statusOf[code as FailureCode],
-          refusal(components, description, new Failure(code as FailureCode)),
-        ]),
-      ),
+      ...refusals(components, vaultRefusals),
     },
   };
 }
 
+export function vaultParameter(components: Components): Json {
+  return {
+    name: 'vault_id',
+    in: 'path',
+    required: true,
+    description: 'The id of a vault, or `self` for the vault of the access key.',
+    schema: { anyOf: [components.schemaOf(id), { const: 'self' }] },
+  };
+}
+
 export function publicKeyOperation(components: Components): Json {
-  const codes = ['UNAUTHORIZED', 'NOT_ACTIVE', 'EXPIRED', 'RATE_LIMITED', 'UNAVAILABLE'] as const;
   return {
     operationId: 'readPublicKey',
     tags: ['vault endpoint'],
@@ -83,9 +78,7 @@ export function publicKeyOperation(components: Components): Json {
           },
         },
       },
-      ...Object.fromEntries(
-        codes.map(code => [statusOf[code], refusal(components, publicKeyRefusals[code], new Failure(code))]),
-      ),
+      ...refusals(components, publicKeyRefusals),
     },
   };
 }
@@ -127,4 +120,15 @@ function success(components: Components): Json {
 export function refusal(components: Components, description: string, failure: Failure): Json {
   const media = { schema: components.schemaOf(message), example: messageBody(failure) };
   return { description, content: { 'application/json': media } };
+}
+
+/** Refusals without further details, by their status. */
+export function refusals(
+  components: Components,
+  descriptions: Readonly<Partial<Record<FailureCode, string>>>,
+): Json {
+  const all = Object.entries(descriptions) as [FailureCode, string][];
+  return Object.fromEntries(
+    all.map(([code, text]) => [statusOf[code], refusal(components, text, new Failure(code))]),
+  );
 }

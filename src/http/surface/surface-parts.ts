@@ -1,5 +1,4 @@
 /** The dependencies of the HTTP surfaces of the reading plane and the management plane. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { NewId } from '../../contract/id.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { ReadingDomain, Uses } from '../../domain/reading.ts';
@@ -52,6 +51,3 @@ export interface AppParts extends SurfaceParts {
   /** Null if the operator did not turn it on. */
   readonly oauth: OAuthSurface | null;
 }
-
-/** Answers a request with a page. */
-export type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

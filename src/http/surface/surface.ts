@@ -27,14 +27,10 @@ import type { SurfaceParts } from './surface-parts.ts';
 const largestBody = 1024 * 1024;
 
 /** The contract validates requests and shapes answers, so the framework's own compilers are not even loaded. */
-const noCompilers = {
-  buildValidator: () => () => {
-    throw new Error('no route has a schema of the framework');
-  },
-  buildSerializer: () => () => {
-    throw new Error('no route has a schema of the framework');
-  },
+const noCompiler = () => () => {
+  throw new Error('no route has a schema of the framework');
 };
+const noCompilers = { buildValidator: noCompiler, buildSerializer: noCompiler };
 
 /** The options that a plane adds to the common surface. */
 type OwnOptions = Pick<FastifyHttpOptions<Server>, 'serverFactory' | 'clientErrorHandler'>;

@@ -2,14 +2,12 @@
  * `GET /api/v1/public-key`, on the bare server next to the vault endpoint: returns the public key of a public token, as
  * PEM, and nothing else. Every request is recorded before it is answered, including refused ones.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
-import type { AnswerEncoding, ReadResult, RequestFacts } from '../../domain/reads/vault-request.ts';
-import { bearerToken, faultOf, hasUnreadBody, isRead, senderOf } from '../listener/request.ts';
-import { headersOnEvery } from '../listener/security-headers.ts';
+import type { AnswerEncoding } from '../../domain/reads/vault-request.ts';
+import { bearerToken, faultOf, hasUnreadBody, isRead } from '../listener/request.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
-import { answeringWith, refusingWith } from './answers.ts';
+import { answeringWith, factsOf, refusingWith, writingWith } from './answers.ts';
 
 const publicKeyRoute = '/api/v1/public-key';
 
@@ -20,48 +18,20 @@ const asPem: AnswerEncoding = {
 
 export function publicKeyHandler(parts: ReadingSurfaceParts): HandleRequest {
   const { vaultReads } = parts.domain;
-  const refuse = refusingWith(parts);
-  const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
-  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
-
-  function factsOf(request: IncomingMessage): RequestFacts {
-    return {
-      sender: senderOf(request, parts.addressOf),
-      requestId: null,
-      route: publicKeyRoute,
-      method: request.method!,
-      tool: null,
-      token: bearerToken(request.headers.authorization),
-      vaultId: null,
-      keyId: null,
-    };
-  }
-
-  function answer(response: ServerResponse, result: ReadResult): void {
-    const { requestId, receipt } = result;
-    if ('failure' in result) {
-      refuse(response, requestId, result.failure, receipt);
-      return;
-    }
-    if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
-    response
-      .writeHead(200, {
-        ...onEvery(response.req),
-        'X-Request-Id': requestId,
-        'Strongroom-Receipt': receipt,
-        'Cache-Control': 'no-store',
-        'Content-Type': 'application/x-pem-file',
-        'Content-Length': result.body.length,
-        ...(parts.draining() ? { Connection: 'close' } : {}),
-      })
-      .end(result.body);
-  }
+  const write = writingWith(parts);
+  const answerWith = answeringWith(parts, 'vault_read', {
+    answer: (response, result) => {
+      if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
+      write(response, result, 200, 'application/x-pem-file', result.body);
+    },
+    refuse: refusingWith(parts),
+  });
 
   return (request, response) => {
     if (!isPublicKey(request.url!)) return false;
     const started = performance.now();
     if (hasUnreadBody(request)) response.shouldKeepAlive = false;
-    const facts = factsOf(request);
+    const facts = factsOf(parts, request, publicKeyRoute, bearerToken(request.headers.authorization));
     const fault = faultOf(request) ?? (isRead(request.method) ? null : new Failure('NOT_FOUND'));
     const reading =
       fault === null

@@ -5,17 +5,22 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { AccessKeyRead, ReadResult, RequestFacts } from '../../domain/reads/vault-request.ts';
-import { bearerToken, faultOf, hasUnreadBody, senderOf } from '../listener/request.ts';
+import type {
+  AccessKeyRead,
+  ReadRefusal,
+  ReadResult,
+  RequestFacts,
+} from '../../domain/reads/vault-request.ts';
+import { bearerToken, faultOf, hasUnreadBody } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
-import { answeringWith, refusingWith } from './answers.ts';
+import { answeringWith, factsOf, jsonType, refusingWith } from './answers.ts';
 import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './path.ts';
 import { selectionIn } from './query.ts';
 
 const contentTypes = {
-  json: 'application/json; charset=utf-8',
+  json: jsonType,
   text: 'text/plain; charset=utf-8',
   pem: 'application/x-pem-file',
 } as const;
@@ -36,8 +41,7 @@ interface LastRead extends LastRequest {
 export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
-  const refuse = refusingWith(parts);
-  const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
+  const answerWith = answeringWith(parts, 'vault_read', { answer, refuse: refusingWith(parts) });
   const onEvery = headersOnEvery(parts.encrypted, headers => Object.entries(headers).flat());
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
@@ -45,7 +49,7 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     const fault = faultOf(request) ?? misplaced(request);
     if (fault !== null) {
       // It reads nothing; the vault and token that it names decide whose log it is recorded in.
-      answerWith(response, vaultReads.refuse(factsOf(request), fault), started);
+      answerWith(response, vaultReads.refuse(factsIn(request), fault), started);
       return;
     }
     const read = readOf(request);
@@ -55,23 +59,14 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     answerWith(response, vaultReads.read(read), started);
   }
 
-  function factsOf(request: IncomingMessage): RequestFacts {
-    const { headers, url, method } = request;
-    return {
-      sender: senderOf(request, parts.addressOf),
-      requestId: null,
-      route: vaultRoute,
-      method: method!,
-      tool: null,
-      token: bearerToken(headers.authorization),
-      vaultId: vaultIdIn(url!),
-      keyId: null,
-    };
+  function factsIn(request: IncomingMessage): RequestFacts {
+    const { headers, url } = request;
+    return factsOf(parts, request, vaultRoute, bearerToken(headers.authorization), vaultIdIn(url!));
   }
 
   function readOf(request: IncomingMessage): AccessKeyRead {
     return {
-      ...factsOf(request),
+      ...factsIn(request),
       by: 'access-key',
       connection: request.socket,
       selection: selectionIn(request.url!),
@@ -79,13 +74,8 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     };
   }
 
-  function answer(response: ServerResponse, result: ReadResult): void {
-    const { requestId, receipt } = result;
-    if ('failure' in result) {
-      refuse(response, requestId, result.failure, receipt);
-      return;
-    }
-    const { digest } = result;
+  function answer(response: ServerResponse, result: Exclude<ReadResult, ReadRefusal>): void {
+    const { requestId, receipt, digest } = result;
     const headers = [...onEvery(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
     if (parts.draining()) headers.push('Connection', 'close');
     if (digest === null) headers.push(...untaggedHeaders);

@@ -11,16 +11,16 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import { approvalIn } from '../../domain/uses/approval-requests.ts';
+import type { KeyCall } from '../../domain/uses/key-uses.ts';
 import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import { ownAddresses } from '../../mcp/addresses.ts';
 import { requestsOf } from '../../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
 import { parseJson } from '../listener/json.ts';
-import { bearerToken, faultOf, senderOf } from '../listener/request.ts';
-import { headersOnEvery } from '../listener/security-headers.ts';
+import { bearerToken, faultOf } from '../listener/request.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
-import { refusingWith } from './answers.ts';
+import { factsOf, jsonType, refusingWith, writingWith } from './answers.ts';
 import { operationIn, vaultIdIn, vaultRoute } from './path.ts';
 
 const largestBody = 256 * 1024;
@@ -29,42 +29,29 @@ type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
-  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
+  const write = writingWith(parts);
   const refuse = refusingWith(parts);
   const addresses = ownAddresses(parts.addresses);
   const count = requestsOf(parts.meter, 'use');
 
+  const keyUse =
+    <C extends KeyCall>(operation: C['operation'], schema: z.ZodType<C['call']>): Run =>
+    (facts, sent) => {
+      const call = understood(schema, sent);
+      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : ({ operation, call } as C) });
+    };
+
   const operations: Readonly<Record<string, Run>> = {
     use: (facts, sent) => vaultUses.use({ ...facts, call: understood(useCall, sent) }),
-    'keys/sign': (facts, sent) => {
-      const call = understood(signCall, sent);
-      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'sign', call } });
-    },
-    'keys/verify': (facts, sent) => {
-      const call = understood(verifyCall, sent);
-      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'verify', call } });
-    },
-    'keys/decrypt': (facts, sent) => {
-      const call = understood(decryptCall, sent);
-      return keyUses.use({
-        ...facts,
-        asked: call instanceof Failure ? call : { operation: 'decrypt', call },
-      });
-    },
+    'keys/sign': keyUse('sign', signCall),
+    'keys/verify': keyUse('verify', verifyCall),
+    'keys/decrypt': keyUse('decrypt', decryptCall),
   };
 
-  function factsOf(request: IncomingMessage, operation: string): RequestFacts {
-    const { headers, url, method } = request;
-    return {
-      sender: senderOf(request, parts.addressOf),
-      requestId: null,
-      route: `${vaultRoute}/${operation}`,
-      method: method!,
-      tool: null,
-      token: bearerToken(headers.authorization),
-      vaultId: vaultIdIn(url!),
-      keyId: null,
-    };
+  function factsIn(request: IncomingMessage, operation: string): RequestFacts {
+    const { headers, url } = request;
+    const route = `${vaultRoute}/${operation}`;
+    return factsOf(parts, request, route, bearerToken(headers.authorization), vaultIdIn(url!));
   }
 
   async function prove({ socket }: IncomingMessage, { token, vaultId, sender }: RequestFacts): Promise<void> {
@@ -88,38 +75,27 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   }
 
   function answer(request: IncomingMessage, response: ServerResponse, result: UseResult<object>): void {
-    const { requestId, receipt, status } = result;
+    const { requestId, status } = result;
     const isRefused = 'failure' in result;
     if (isRefused && status >= 500) parts.onError(result.failure.cause ?? result.failure, requestId);
     const content = isRefused
       ? { ...messageBody(result.failure), ...approvalIn(result.failure, addresses.dashboardOf(request)) }
       : result.answer;
-    const body = JSON.stringify(content);
     if (!request.complete) response.shouldKeepAlive = false;
-    response
-      .writeHead(status, {
-        ...onEvery(response.req),
-        'X-Request-Id': requestId,
-        'Strongroom-Receipt': receipt,
-        'Cache-Control': 'no-store',
-        ...(isRefused ? failureHeaders(result.failure) : {}),
-        'Content-Type': 'application/json; charset=utf-8',
-        'Content-Length': Buffer.byteLength(body),
-        ...(parts.draining() ? { Connection: 'close' } : {}),
-      })
-      .end(body);
+    const headers = isRefused ? failureHeaders(result.failure) : {};
+    write(response, result, status, jsonType, JSON.stringify(content), headers);
   }
 
   function fail(response: ServerResponse, error: unknown): void {
     response.shouldKeepAlive = false;
-    refuse(response, parts.newId(), failureOf(error));
+    refuse(response, { requestId: parts.newId() }, failureOf(error));
   }
 
   return (request, response) => {
     const operation = String(operationIn(request));
     if (!Object.hasOwn(operations, operation)) return false;
     const started = performance.now();
-    serve(request, operations[operation]!, factsOf(request, operation))
+    serve(request, operations[operation]!, factsIn(request, operation))
       .then(
         result => answer(request, response, result),
         error => fail(response, error),
