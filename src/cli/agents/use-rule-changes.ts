@@ -8,7 +8,8 @@ import { type Admin, adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { done, printable, printJson } from '../terminal/terminal.ts';
+import { printCreated } from '../terminal/output.ts';
+import { done, printable } from '../terminal/terminal.ts';
 import { foundRule } from './use-rules.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
@@ -154,8 +155,7 @@ export const addCommand = commandOf({
     const subject = await subjectIn(values, admin, vaultId);
     const fields = { ...preset, ...(await fieldsIn(values, admin, vaultId)) };
     const created = await admin.createUseRule({ body: { name, ...subject, ...fields } });
-    if (values.json) printJson(created);
-    else process.stdout.write(`${created.id}\n`);
+    await printCreated(values, created, created.id, null);
   },
 });
 

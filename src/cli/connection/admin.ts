@@ -2,6 +2,7 @@
 import { each, operationsOver } from '../../client/admin.ts';
 import type { Secret, Vault } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { printable } from '../terminal/terminal.ts';
 import { askJson } from './remote.ts';
 import { isId, unknownSecret } from './secret.ts';
 import { type Settings, settingsFor } from './settings.ts';
@@ -38,6 +39,18 @@ export async function listed<Query extends object, T extends object>(
   const found: T[] = [];
   for await (const one of each(...asked)) found.push(one);
   return found;
+}
+
+/** The record with this name or id. */
+export async function foundIn<Query extends object, T extends { readonly id: string; readonly name: string }>(
+  list: Parameters<typeof each<Query, T>>[0],
+  noun: string,
+  named: string,
+): Promise<T> {
+  const all = await listed(list, { q: named.slice(0, 255) } as unknown as Query);
+  const one = all.find(({ id, name }) => name === named.normalize('NFC') || id === named);
+  if (one === undefined) throw new Refusal(`there is no ${noun} ${printable(JSON.stringify(named))}`);
+  return one;
 }
 
 export function adminOf(url: string, key: string) {

@@ -2,11 +2,11 @@
 import type { Group, Member, VaultGrant } from '../../client/api.ts';
 import { grantedRoleNames, roleNames } from '../../contract/names.ts';
 import { choice, flag } from '../../service/settings/options.ts';
-import { counted, Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor, adminIn, listed } from '../connection/admin.ts';
+import { counted, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminFor, adminIn, foundIn, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { type Command, commandOf } from '../terminal/command.ts';
-import { outOption, printTo } from '../terminal/output.ts';
+import { outOption, printCreated } from '../terminal/output.ts';
 import { done, printable, printJson, table } from '../terminal/terminal.ts';
 
 type Collection = 'members' | 'groups';
@@ -15,15 +15,10 @@ const { vault: _, ...options } = serviceOptions;
 const kinds = { members: 'member', groups: 'group' } as const;
 
 /** A member, whose name is their email address, or a group. */
-async function found(admin: Admin, of: Collection, named: string): Promise<Member | Group> {
-  const query = { q: named.slice(0, 255) };
-  const all: readonly (Member | Group)[] = await (of === 'members'
-    ? listed(admin.listMembers, query)
-    : listed(admin.listGroups, query));
-  const wanted = named.normalize('NFC');
-  const one = all.find(({ id, name }) => name === wanted || id === named);
-  if (one === undefined) throw new Refusal(`there is no ${kinds[of]} ${printable(JSON.stringify(named))}`);
-  return one;
+function found(admin: Admin, of: Collection, named: string): Promise<Member | Group> {
+  return of === 'members'
+    ? foundIn(admin.listMembers, kinds.members, named)
+    : foundIn(admin.listGroups, kinds.groups, named);
 }
 
 async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
@@ -69,7 +64,7 @@ export const inviteCommand = commandOf({
     const settings = settingsFor({ ...values, vault: null }, process.env);
     const invited = await adminFor(settings).createMember({ body: { email, role: values.role ?? 'none' } });
     const link = `${settings.url}/invite#${invited.token}`;
-    await printTo(values.out, `${values.json ? JSON.stringify(invited) : link}\n`);
+    await printCreated(values, invited, link, null);
   },
 });
 

@@ -5,8 +5,8 @@ import { Refusal } from '../../service/settings/report.ts';
 import { inVault, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { outOption, printTo } from '../terminal/output.ts';
-import { done, note, printable, printList } from '../terminal/terminal.ts';
+import { outOption, printCreated } from '../terminal/output.ts';
+import { done, printable, printList } from '../terminal/terminal.ts';
 
 const { vault, ...others } = serviceOptions;
 const options = {
@@ -64,13 +64,8 @@ export const createCommand = commandOf({
           : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),
       },
     });
-    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
-    else {
-      note(
-        `${printable(name)} may read the vault ${printable(vault.name)}; the access key is not shown again`,
-      );
-      await printTo(values.out, `${created.token}\n`);
-    }
+    const said = `${printable(name)} may read the vault ${printable(vault.name)}; the access key is not shown again`;
+    await printCreated(values, created, created.token, said);
   },
 });
 

@@ -1,23 +1,16 @@
 /** `strongroom identities …`: manages the machines that may log in, their failed logins and their secret ids. */
-import type { Identity } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { text, whole } from '../../service/settings/options.ts';
-import { Refusal } from '../../service/settings/report.ts';
-import { type Admin, adminIn, listed } from '../connection/admin.ts';
+import { type Admin, adminIn, foundIn, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { outOption, printTo } from '../terminal/output.ts';
-import { done, note, printable, printList } from '../terminal/terminal.ts';
+import { outOption, printCreated } from '../terminal/output.ts';
+import { done, printable, printList } from '../terminal/terminal.ts';
 
 const { vault: _, ...options } = serviceOptions;
 const day = 86_400_000;
 
-async function found(admin: Admin, name: string): Promise<Identity> {
-  const all = await listed(admin.listIdentities, { q: name.slice(0, 255) });
-  const one = all.find(identity => identity.name === name.normalize('NFC') || identity.id === name);
-  if (one === undefined) throw new Refusal(`there is no identity ${printable(JSON.stringify(name))}`);
-  return one;
-}
+const found = (admin: Admin, named: string) => foundIn(admin.listIdentities, 'identity', named);
 
 export const listCommand = commandOf({
   usage: 'identities list [flags]',
@@ -101,10 +94,7 @@ export const secretIdCommand = commandOf({
         ...(values.label === null ? {} : { name: values.label }),
       },
     });
-    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
-    else {
-      note(`STRONGROOM_ROLE_ID is ${id}; the secret id is not shown again`);
-      await printTo(values.out, `${created.token}\n`);
-    }
+    const said = `STRONGROOM_ROLE_ID is ${id}; the secret id is not shown again`;
+    await printCreated(values, created, created.token, said);
   },
 });

@@ -7,7 +7,8 @@ import { adminFor } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
-import { note, printable, printJson } from '../terminal/terminal.ts';
+import { printCreated } from '../terminal/output.ts';
+import { printable } from '../terminal/terminal.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
 const options = {
@@ -50,11 +51,7 @@ export const command = commandOf({
         ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
       },
     });
-    if (values.json) printJson(created);
-    else {
-      note(`${printable(name)} may log in`);
-      process.stdout.write(`${created.id}\n`);
-    }
+    await printCreated(values, created, created.id, `${printable(name)} may log in`);
   },
 });
 

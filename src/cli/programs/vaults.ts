@@ -3,7 +3,8 @@ import { text } from '../../service/settings/options.ts';
 import { adminIn, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { note, printable, printJson, printList } from '../terminal/terminal.ts';
+import { printCreated } from '../terminal/output.ts';
+import { printable, printList } from '../terminal/terminal.ts';
 
 const { vault: _, ...options } = serviceOptions;
 
@@ -29,10 +30,6 @@ export const createCommand = commandOf({
     const { description } = values;
     const body = { name, ...(description === null ? {} : { description }) };
     const created = await adminIn(values).createVault({ body });
-    if (values.json) printJson(created);
-    else {
-      note(`the vault ${printable(name)} is created`);
-      process.stdout.write(`${created.id}\n`);
-    }
+    await printCreated(values, created, created.id, `the vault ${printable(name)} is created`);
   },
 });

@@ -12,8 +12,7 @@ import {
 import { UsageError } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { outOption, printTo } from '../terminal/output.ts';
-import { note } from '../terminal/terminal.ts';
+import { outOption, printCreated } from '../terminal/output.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const kinds = ['secret', 'key', 'certificate'] as const;
@@ -75,9 +74,7 @@ export const command: Command = {
     const { token, id } = await narrow(key, restrictionsIn(values)).catch(error => {
       throw new UsageError((error as Error).message.replace(/\.$/, ''));
     });
-    if (values.json) return printTo(values.out, `${JSON.stringify({ token, id })}\n`);
-    note(`its id in the request log is ${id}`);
-    await printTo(values.out, `${token}\n`);
+    await printCreated(values, { token, id }, token, `its id in the request log is ${id}`);
   },
 };
 
