@@ -1,15 +1,8 @@
 /** The window of every rate limit: one clock minute, the same in every process. Times are in whole seconds. */
 const size = 60;
 
-interface RateWindow {
-  readonly start: number;
-  readonly end: number;
-  /** Until the window ends. */
-  readonly secondsLeft: number;
-}
-
-/** The window that contains a time, given in milliseconds since 1970. */
-export function rateWindowAt(now: number): RateWindow {
+/** The window that contains a time, given in milliseconds since 1970, and the seconds until it ends. */
+export function rateWindowAt(now: number) {
   const seconds = Math.floor(now / 1000);
   const start = seconds - (seconds % size);
   const end = start + size;

@@ -33,13 +33,11 @@ const safeText = z.string({ error: 'must be a string' }).refine(isSafeText, {
   abort: true,
 });
 
+const composed = (text: string) => text.normalize('NFC');
+
 /** Text of a bounded number of characters, in its composed form (NFC). */
 export function line(smallest: number, largest: number) {
-  return bounded(
-    safeText.transform(text => text.normalize('NFC')),
-    smallest,
-    largest,
-  );
+  return bounded(safeText.transform(composed), smallest, largest);
 }
 
 /** The same for new names that people read. Existing names stay valid and can still be looked up. */
@@ -48,11 +46,7 @@ export function shownLine(smallest: number, largest: number) {
     error: 'must not contain invisible, private-use or unassigned characters',
     abort: true,
   });
-  return bounded(
-    shown.transform(text => text.normalize('NFC')),
-    smallest,
-    largest,
-  );
+  return bounded(shown.transform(composed), smallest, largest);
 }
 
 /** The same without normalization, which turns some letters into others (the Kelvin sign into a K). */

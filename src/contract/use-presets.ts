@@ -18,17 +18,17 @@ const usual = ['accept', 'content-type'];
 const reading = ['GET'] as const;
 const readingAndWriting = ['GET', 'POST'] as const;
 const everything = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-const bearer = { type: 'bearer' } as const;
 
-export const usePresets: readonly UsePreset[] = [
+type Preset = Omit<UsePreset, 'place' | 'request_headers'> & Partial<UsePreset>;
+
+const presets: readonly Preset[] = [
   {
     id: 'github',
     title: 'GitHub',
     hosts: ['api.github.com'],
     methods: everything,
     paths: ['/repos/OWNER/REPOSITORY/**'],
-    place: bearer,
-    request_headers: [...usual, 'x-github-api-version'],
+    request_headers: ['x-github-api-version'],
   },
   {
     id: 'gitlab',
@@ -37,7 +37,6 @@ export const usePresets: readonly UsePreset[] = [
     methods: everything,
     paths: ['/api/v4/projects/PROJECT/**'],
     place: { type: 'header', name: 'private-token' },
-    request_headers: usual,
   },
   {
     id: 'slack',
@@ -45,8 +44,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['slack.com'],
     methods: readingAndWriting,
     paths: ['/api/chat.postMessage', '/api/conversations.*'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'stripe',
@@ -54,8 +51,7 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.stripe.com'],
     methods: reading,
     paths: ['/v1/customers/**', '/v1/charges/**', '/v1/invoices/**'],
-    place: bearer,
-    request_headers: [...usual, 'stripe-version', 'idempotency-key'],
+    request_headers: ['stripe-version', 'idempotency-key'],
   },
   {
     id: 'openai',
@@ -63,8 +59,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.openai.com'],
     methods: readingAndWriting,
     paths: ['/v1/responses', '/v1/embeddings', '/v1/models'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'anthropic',
@@ -73,7 +67,7 @@ export const usePresets: readonly UsePreset[] = [
     methods: readingAndWriting,
     paths: ['/v1/messages', '/v1/models'],
     place: { type: 'header', name: 'x-api-key' },
-    request_headers: [...usual, 'anthropic-version', 'anthropic-beta'],
+    request_headers: ['anthropic-version', 'anthropic-beta'],
   },
   {
     id: 'notion',
@@ -81,8 +75,7 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.notion.com'],
     methods: ['GET', 'POST', 'PATCH'],
     paths: ['/v1/pages/**', '/v1/databases/**', '/v1/search'],
-    place: bearer,
-    request_headers: [...usual, 'notion-version'],
+    request_headers: ['notion-version'],
   },
   {
     id: 'linear',
@@ -91,7 +84,6 @@ export const usePresets: readonly UsePreset[] = [
     methods: ['POST'],
     paths: ['/graphql'],
     place: { type: 'header', name: 'authorization' },
-    request_headers: usual,
   },
   {
     id: 'sentry',
@@ -99,8 +91,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['sentry.io'],
     methods: ['GET', 'PUT'],
     paths: ['/api/0/organizations/ORGANIZATION/**', '/api/0/projects/ORGANIZATION/**'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'cloudflare',
@@ -108,8 +98,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.cloudflare.com'],
     methods: everything,
     paths: ['/client/v4/zones/ZONE/**'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'vercel',
@@ -117,8 +105,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.vercel.com'],
     methods: readingAndWriting,
     paths: ['/v6/deployments', '/v9/projects/**'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'hugging-face',
@@ -126,8 +112,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['huggingface.co'],
     methods: reading,
     paths: ['/api/models/**', '/api/datasets/**'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'sendgrid',
@@ -135,8 +119,6 @@ export const usePresets: readonly UsePreset[] = [
     hosts: ['api.sendgrid.com'],
     methods: ['POST'],
     paths: ['/v3/mail/send'],
-    place: bearer,
-    request_headers: usual,
   },
   {
     id: 'twilio',
@@ -145,7 +127,6 @@ export const usePresets: readonly UsePreset[] = [
     methods: readingAndWriting,
     paths: ['/2010-04-01/Accounts/ACCOUNT/Messages.json'],
     place: { type: 'basic', username: 'ACCOUNT' },
-    request_headers: usual,
   },
   {
     id: 'jira',
@@ -154,6 +135,14 @@ export const usePresets: readonly UsePreset[] = [
     methods: ['GET', 'POST', 'PUT'],
     paths: ['/rest/api/3/**'],
     place: { type: 'basic', username: 'you@example.com' },
-    request_headers: usual,
   },
 ];
+
+/** Most take a bearer token, and all of them the usual headers. */
+export const usePresets: readonly UsePreset[] = presets.map(
+  ({ place = { type: 'bearer' }, request_headers = [], ...preset }) => ({
+    ...preset,
+    place,
+    request_headers: [...usual, ...request_headers],
+  }),
+);

@@ -5,28 +5,25 @@ import { contentType, errorsOf } from './dialect/forms.ts';
 import { isDialect } from './dialect/target.ts';
 import { errorBody, failureHeaders } from './listener/errors.ts';
 import { hasUnreadBody } from './listener/request.ts';
-import { headersOnEvery } from './listener/security-headers.ts';
 import type { ReadingSurfaceParts } from './surface/surface-parts.ts';
+import { jsonType, writingWith } from './vault/answers.ts';
 
-export function unavailableWith({
-  encrypted,
-  newId,
-}: Pick<ReadingSurfaceParts, 'encrypted' | 'newId'>): RequestListener {
-  const onEvery = headersOnEvery(encrypted, headers => headers);
+export function unavailableWith(parts: Pick<ReadingSurfaceParts, 'encrypted' | 'newId'>): RequestListener {
+  const write = writingWith({ ...parts, draining: () => false });
   return (request, response) => {
     const failure = new Failure('UNAVAILABLE', { retryAfter: 1 });
-    const isInDialect = isDialect(request.url!);
-    const body = JSON.stringify(isInDialect ? errorsOf(failure) : errorBody(failure));
-    response
-      .writeHead(statusOf[failure.code], {
-        ...onEvery(request),
-        ...failureHeaders(failure),
-        'X-Request-Id': newId(),
-        'Cache-Control': 'no-store',
-        'Content-Type': isInDialect ? contentType : 'application/json; charset=utf-8',
-        'Content-Length': Buffer.byteLength(body),
-        ...(hasUnreadBody(request) ? { Connection: 'close' } : {}),
-      })
-      .end(body);
+    const [type, body] = isDialect(request.url!)
+      ? [contentType, errorsOf(failure)]
+      : [jsonType, errorBody(failure)];
+    const close = hasUnreadBody(request) ? { Connection: 'close' } : {};
+    const headers = { ...failureHeaders(failure), ...close };
+    write(
+      response,
+      { requestId: parts.newId() },
+      statusOf[failure.code],
+      type,
+      JSON.stringify(body),
+      headers,
+    );
   };
 }

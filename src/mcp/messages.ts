@@ -10,6 +10,7 @@ import {
   clientKey,
   invalidRequest,
   modernRevision,
+  sessionRevisions,
   versionKey,
 } from './protocol-constants.ts';
 
@@ -53,6 +54,19 @@ function bare(message: McpMessage): ClassifiedMessage {
   if (typeof message.method !== 'string') throw malformed('method must be a string');
   if (message.method.startsWith('notifications/')) return { form: 'silent', message };
   return { form: 'bare', message: message as McpMessage & { method: string } };
+}
+
+/** Defaults for `initialize`, so that a bare client need not introduce itself. */
+const introduction = {
+  protocolVersion: sessionRevisions[0],
+  capabilities: {},
+  clientInfo: { name: 'bare', version: '0' },
+};
+
+/** A bare request as one of 2025. Its id is internal: the answer has null instead. */
+export function fromBare({ method, params }: McpMessage & { readonly method: string }): JSONRPCRequest {
+  const given = method === 'initialize' ? { ...introduction, ...params } : params;
+  return { jsonrpc: '2.0', id: 0, method, ...(given === undefined ? {} : { params: given }) };
 }
 
 function silent(message: McpMessage): ClassifiedMessage {

@@ -8,11 +8,6 @@ import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import { type Connection, onlyConnections as connections } from '../contract/tools.ts';
 
-interface VaultConnection {
-  readonly token: string | null;
-  readonly vaultId: string | null;
-}
-
 export interface ConnectionSources {
   readonly vault?: unknown;
   readonly credentials?: unknown;
@@ -21,7 +16,7 @@ export interface ConnectionSources {
   readonly isOurs: (url: string) => boolean;
 }
 
-export function connectionOf({ vault, credentials, header, isOurs }: ConnectionSources): VaultConnection {
+export function connectionOf({ vault, credentials, header, isOurs }: ConnectionSources) {
   if (vault === undefined && credentials === undefined) return { token: header, vaultId: null };
   const sent = check(connections, { vault, credentials });
   const first: Connection = sent.vault ?? {};

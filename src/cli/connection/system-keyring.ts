@@ -49,12 +49,7 @@ const keychain = keyringOf({
 });
 
 type Call = readonly [program: string, args: readonly string[], input?: string];
-
-interface Calls {
-  readonly store: (reference: string, label: string, key: string) => Call;
-  readonly find: (reference: string) => Call;
-  readonly forget: (reference: string) => Call;
-}
+type Calls = { readonly [Way in keyof SystemKeyring]: (...asked: Parameters<SystemKeyring[Way]>) => Call };
 
 function keyringOf({ store, find, forget }: Calls): SystemKeyring {
   const found = (reference: string) => run(find(reference))?.trim() || null;

@@ -2,17 +2,14 @@
 const delay = 1_000;
 const width = 30;
 
-export interface Progress {
-  advance(by: number): void;
-  end(): void;
-}
+export type Progress = ReturnType<typeof progress>;
 
-export function progress(total: number, now = Date.now): Progress {
+export function progress(total: number, now = Date.now) {
   const started = now();
   let done = 0;
   let drawn = false;
   return {
-    advance: by => {
+    advance: (by: number) => {
       done += by;
       if (!process.stderr.isTTY || now() - started < delay) return;
       drawn = true;

@@ -23,14 +23,7 @@ interface Kept {
   readonly snapshot: Snapshot;
 }
 
-interface Offline {
-  keep(snapshot: Snapshot): Promise<void>;
-  /** Throws if nothing is stored that may still be used. */
-  read(mostHours: number): Kept;
-  forget(): void;
-}
-
-export function offlineFor(settings: Settings, environment: Environment, now = Date.now): Offline {
+export function offlineFor(settings: Settings, environment: Environment, now = Date.now) {
   const credential = settings.accessKey ?? settings.apiKey ?? '';
   const bound = Buffer.from(JSON.stringify(['strongroom offline 1', settings.url, settings.vault ?? 'self']));
   const keyFor = (salt: Buffer) => Buffer.from(hkdfSync('sha256', credential, salt, bound, 32));
@@ -40,14 +33,15 @@ export function offlineFor(settings: Settings, environment: Environment, now = D
     keyFor(createHash('sha256').update('name').digest()).toString('hex').slice(0, 32),
   );
   return {
-    keep: async snapshot => {
+    keep: async (snapshot: Snapshot) => {
       const plain = Buffer.from(JSON.stringify({ at: now(), snapshot } satisfies Kept));
       if (plain.length > mostBytes) return;
       makeFolder(folder);
       await writeDurably(file, seal(plain, keyFor, bound));
       prune(folder);
     },
-    read: mostHours => {
+    /** Throws if nothing is stored that may still be used. */
+    read: (mostHours: number): Kept => {
       if (!existsSync(file)) throw new Refusal('nothing is stored for this address, vault and key');
       const { at, snapshot } = JSON.parse(
         open(readFileSync(file, 'utf8'), keyFor, bound).toString('utf8'),

@@ -42,12 +42,8 @@ export function isProbe(asked: Target): asked is Extract<Target, { of: Probe }> 
 
 /** The route for the log, with placeholders instead of the names in the path. */
 export function routeOf(asked: Target): string {
+  if (isProbe(asked)) return `/vault/v1/sys/${asked.of}`;
   switch (asked.of) {
-    case 'health':
-    case 'seal-status':
-    case 'init':
-    case 'leader':
-      return `/vault/v1/sys/${asked.of}`;
     case 'mount':
       return '/vault/v1/sys/internal/ui/mounts/{path}';
     case 'token':

@@ -52,7 +52,16 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
     ...secretRoutes(domain),
     ...manySecretRoutes(domain),
     ...keyRoutes(domain),
-    ...certificateRoutes(domain),
+    ...collectionRoutes(domain.looksAlike, {
+      name: 'certificates',
+      one: 'a certificate',
+      item: resource.certificate,
+      query: resource.resourceQuery,
+      create: resource.certificateCreate,
+      update: resource.certificateUpdate,
+      service: domain.certificates,
+      trash: true,
+    }),
   ];
 }
 
@@ -185,19 +194,6 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
         certificates.requestFor(permit, id, subject, sans),
     }),
   ];
-}
-
-function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissions>[] {
-  return collectionRoutes(looksAlike, {
-    name: 'certificates',
-    one: 'a certificate',
-    item: resource.certificate,
-    query: resource.resourceQuery,
-    create: resource.certificateCreate,
-    update: resource.certificateUpdate,
-    service: certificates,
-    trash: true,
-  });
 }
 
 function versionsOf(whose: string, operationId: string) {
