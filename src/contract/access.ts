@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { recordTimes, searchQuery } from './common.ts';
 import { grantedRoleNames, planNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
+import { arrayUpTo, count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
 
 export { type Plan, planNames, scopeNames } from './names.ts';
 
@@ -11,10 +11,7 @@ export const role = oneOf(grantedRoleNames).meta({ id: 'GrantedRole' });
 const expiry = moment.nullable().optional();
 
 export function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
-  return z
-    .array(item, { error: 'must be an array' })
-    .min(1, { error: 'must not be empty; omit it for no restriction' })
-    .max(most, { error: `must contain at most ${most} entries` });
+  return arrayUpTo(most, item).min(1, { error: 'must not be empty; omit it for no restriction' });
 }
 
 const token = z.string().meta({ description: 'The credential itself, returned only when it is created.' });

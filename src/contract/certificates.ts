@@ -8,14 +8,12 @@ import {
   passphrase,
   pem,
 } from './resource-fields.ts';
-import { count, id, line, name, tags, timestamp } from './text.ts';
+import { arrayUpTo, count, id, line, name, tags, timestamp } from './text.ts';
 
 const subjectAlternative = line(1, 255)
   .refine(text => /^(dns|ip|email|uri):./.test(text), { error: 'must begin with dns:, ip:, email: or uri:' })
   .meta({ minLength: 1, maxLength: 255, example: 'dns:example.com' });
-const sans = z
-  .array(subjectAlternative, { error: 'must be an array' })
-  .max(100, { error: 'must contain at most 100 entries' });
+const sans = arrayUpTo(100, subjectAlternative);
 const subject = line(1, 1024).meta({ minLength: 1, maxLength: 1024, example: 'CN=example.com,O=Example' });
 
 const selfSigned = z

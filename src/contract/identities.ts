@@ -7,7 +7,7 @@ import { accessKeyRestrictions, createdAccessKey, listOfAtMost } from './access.
 import { recordTimes, searchQuery } from './common.ts';
 import { identityPresets } from './identity-presets.ts';
 import { exampleTimes, exampleVaultId, nullableMoment, pem } from './resource-fields.ts';
-import { count, exactLine, exampleId, flag, id, name, oneOf, timestamp } from './text.ts';
+import { arrayUpTo, count, exactLine, exampleId, flag, id, name, oneOf, timestamp } from './text.ts';
 
 const loginMethods = ['jwt', 'secret_id', 'certificate'] as const;
 export type LoginMethod = (typeof loginMethods)[number];
@@ -70,10 +70,8 @@ const grant = {
     .meta({ description: `The lifetime of the access keys, in seconds. ${defaultLifetime} by default.` }),
   expiration_date: nullableMoment.meta({ description: 'When the identity ends.' }),
 };
-const vaultIds = z
-  .array(id, { error: 'must be an array' })
+const vaultIds = arrayUpTo(100, id)
   .min(1, { error: 'must not be empty' })
-  .max(100, { error: 'must contain at most 100 entries' })
   .transform(ids => [...new Set(ids)])
   .meta({ description: 'The vaults that it may read. A login that names none opens the first.' });
 

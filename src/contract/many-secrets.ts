@@ -3,23 +3,14 @@ import { z } from 'zod';
 import { pagination } from './common.ts';
 import { exampleVaultId } from './resource-fields.ts';
 import { revealedSecret, secretValue } from './secrets.ts';
-import { count, exampleId, flag, id, knownName } from './text.ts';
+import { arrayFrom, count, exampleId, flag, id, knownName } from './text.ts';
 
 const mostAtOnce = 100;
 const mostVaults = 8;
 
-function several<T extends z.ZodType>(item: T, least: number, most: number) {
-  const error = `must contain ${least} to ${most} items`;
-  return z
-    .array(item, { error: 'must be an array' })
-    .min(least, { error })
-    .max(most, { error })
-    .meta({ minItems: least, maxItems: most });
-}
-
 const distinct = { error: 'must not contain an id twice' };
 const isDistinct = (ids: readonly string[]) => new Set(ids).size === ids.length;
-const secretIds = several(id, 1, mostAtOnce).refine(isDistinct, distinct);
+const secretIds = arrayFrom(1, mostAtOnce, id).refine(isDistinct, distinct);
 
 export const secretsReveal = z
   .strictObject({ secret_ids: secretIds })
@@ -43,7 +34,7 @@ export type SecretsCopy = z.output<typeof secretsCopy>;
 export const secretsCompare = z
   .strictObject({
     vault_id: id,
-    items: several(z.strictObject({ name: knownName, value: secretValue }), 1, mostAtOnce),
+    items: arrayFrom(1, mostAtOnce, z.strictObject({ name: knownName, value: secretValue })),
   })
   .meta({
     id: 'SecretsCompare',
@@ -72,7 +63,7 @@ export type ComparedSecrets = z.output<typeof comparedSecrets>;
 
 export const vaultsCompare = z
   .strictObject({
-    vault_ids: several(id, 1, mostVaults).refine(isDistinct, distinct),
+    vault_ids: arrayFrom(1, mostVaults, id).refine(isDistinct, distinct),
     page: count(1, 999_999).default(1),
     limit: count(1, mostAtOnce).default(50),
     different: flag

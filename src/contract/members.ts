@@ -5,7 +5,7 @@ import { email } from './auth.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { roleNames } from './names.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { exampleId, flag, id, name, oneOf } from './text.ts';
+import { arrayUpTo, exampleId, flag, id, name, oneOf } from './text.ts';
 
 const memberRole = oneOf(roleNames).meta({ id: 'Role' });
 
@@ -18,12 +18,9 @@ const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
   example: { vault_id: exampleVaultId, role: 'editor' },
 });
 const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
-  z
-    .array(grant, { error: 'must be an array' })
-    .max(mostGrants, { error: `must contain at most ${mostGrants} entries` })
-    .refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
-      error: 'must name each vault once',
-    });
+  arrayUpTo(mostGrants, grant).refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
+    error: 'must name each vault once',
+  });
 const grants = onePerVault(vaultGrant);
 export type VaultGrant = z.output<typeof vaultGrant>;
 
@@ -99,10 +96,9 @@ export type GrantQuery = z.output<typeof grantQuery>;
 
 // Groups
 
-const memberIds = z
-  .array(id, { error: 'must be an array' })
-  .max(mostInGroup, { error: `must contain at most ${mostInGroup} entries` })
-  .refine(all => new Set(all).size === all.length, { error: 'must name each member once' });
+const memberIds = arrayUpTo(mostInGroup, id).refine(all => new Set(all).size === all.length, {
+  error: 'must name each member once',
+});
 const singleSignOn = flag.optional().meta({
   description:
     'Whether a member also belongs to the group while the single sign-on issuer lists its name in their claim.',

@@ -9,7 +9,7 @@ import {
   nullableMoment,
   orderError,
 } from './resource-fields.ts';
-import { count, flag, id, line, name, tags, timestamp } from './text.ts';
+import { arrayFrom, count, flag, id, line, name, tags, timestamp } from './text.ts';
 
 const largestValue = 64 * 1024;
 /** Versions are counted in four bytes. */
@@ -117,11 +117,13 @@ export type Version = z.output<typeof version>;
 export const versionQuery = z.strictObject({ page: pageNumber, limit: pageLimit });
 
 /** Each item is checked separately, so the schema of the request only requires items. */
-export const bulkRequest = z.strictObject({ items: itemsOf(z.unknown()) });
+export const bulkRequest = z.strictObject({ items: arrayFrom(1, 100, z.unknown()) });
 /** The schema of the items, for the documentation. */
 export const bulkDocumented = z
   .strictObject({
-    items: itemsOf(
+    items: arrayFrom(
+      1,
+      100,
       z.union([secretCreate, secretUpdate.safeExtend({ id }).meta({ id: 'SecretUpdateWithId' })]),
     ),
   })
@@ -131,13 +133,6 @@ export const bulkDocumented = z
       'Each item is a body of `POST /v1/secrets`, or a body of `PUT /v1/secrets/{id}` plus the `id`.',
     example: { items: [{ vault_id: exampleVaultId, name: 'API_TOKEN', value: 'correct horse' }] },
   });
-
-function itemsOf<T extends z.ZodType>(item: T) {
-  return z
-    .array(item, { error: 'must be an array' })
-    .min(1, { error: 'must contain 1 to 100 items' })
-    .max(100, { error: 'must contain 1 to 100 items' });
-}
 
 export const bulkAnswer = z
   .object({

@@ -168,3 +168,15 @@ export function count(smallest: number, largest: number) {
   const error = `must be a whole number from ${smallest} to ${largest}`;
   return z.int({ error }).min(smallest, { error }).max(largest, { error });
 }
+
+export function arrayUpTo<T extends z.ZodType>(most: number, item: T) {
+  return z
+    .array(item, { error: 'must be an array' })
+    .max(most, { error: `must contain at most ${most} entries` });
+}
+
+/** For a number of items that belongs to the contract, so that the error names both bounds. */
+export function arrayFrom<T extends z.ZodType>(least: number, most: number, item: T) {
+  const error = `must contain ${least} to ${most} items`;
+  return z.array(item, { error: 'must be an array' }).min(least, { error }).max(most, { error });
+}

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { listOfAtMost } from './access.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { count, exactLine, exampleId, flag, id, name, oneOf } from './text.ts';
+import { arrayUpTo, count, exactLine, exampleId, flag, id, name, oneOf } from './text.ts';
 import { approvalDemands, keyOperations, responseModes, useAlgorithms, useMethods } from './use-names.ts';
 
 /**
@@ -119,17 +119,15 @@ const jwt = z
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
-const tooMany = { error: 'must contain at most 50 entries' };
-
 const decided = {
   hosts: orNull(hosts),
   methods: orNull(methods),
   paths: orNull(paths),
   place: orNull(place),
-  request_headers: orNull(z.array(openHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
+  request_headers: orNull(arrayUpTo(50, openHeader)).meta({
     description: 'Headers that the agent may set. `accept` and `content-type` by default.',
   }),
-  response_headers: orNull(z.array(responseHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
+  response_headers: orNull(arrayUpTo(50, responseHeader)).meta({
     description: 'Headers that are returned. `content-type` by default; a name may end with `*`.',
   }),
   max_request: orNull(count(0, 65_536)).meta({ description: 'Bytes of the body. 65,536 by default.' }),

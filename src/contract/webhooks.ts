@@ -1,9 +1,10 @@
 /** Request and response schemas for webhooks and their deliveries, and the kinds of events. */
 import { z } from 'zod';
+import { listOfAtMost } from './access.ts';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
 import { deliveryStates, disabledReasons, eventKinds, testKind } from './names.ts';
 import { exampleTimes } from './resource-fields.ts';
-import { exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
+import { arrayUpTo, exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
 export {
   type DeliveryState,
@@ -24,17 +25,12 @@ const url = z
   })
   .meta({ format: 'uri', example: 'https://example.com/hooks/strongroom' });
 
-const events = z
-  .array(oneOf(eventKinds), { error: 'must be an array' })
+const events = arrayUpTo(64, oneOf(eventKinds))
   .min(1, { error: 'must contain at least one event' })
-  .max(64, { error: 'must contain at most 64 entries' })
   .transform(kinds => [...new Set(kinds)])
   .meta({ example: ['resource.created', 'resource.updated'] });
 
-const vaultIds = z
-  .array(id, { error: 'must be an array' })
-  .min(1, { error: 'must not be empty; omit it for no restriction' })
-  .max(100, { error: 'must contain at most 100 entries' })
+const vaultIds = listOfAtMost(100, id)
   .transform(ids => [...new Set(ids)])
   .nullable()
   .optional()
