@@ -27,16 +27,7 @@ export interface ConnectionOptions {
   readonly clock?: Clock | undefined;
 }
 
-export interface Connection {
-  readonly url: string;
-  readonly key: string;
-  readonly timeout: number;
-  readonly fetch: Fetch;
-  readonly clock: Clock;
-  readonly onReceipt: ((receipt: Receipt) => void) | undefined;
-  /** Cancels requests in progress. */
-  readonly closing: Closing;
-}
+export type Connection = Readonly<ReturnType<typeof connect>>;
 
 /** The part of `AbortController` that is used. */
 interface Closing {
@@ -48,27 +39,24 @@ interface Closing {
   };
 }
 
-export interface ClientAnswer {
-  readonly status: number;
-  readonly etag: string | null;
-  readonly type: string;
-  readonly text: string;
-}
-
 /** The addresses of this machine, to which plain HTTP is allowed; the service treats the same ones as its own. */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
+const ownFetch: Fetch = (url, init) => fetch(url, init);
+
 export function connect(
   options: ConnectionOptions & { readonly onReceipt?: ((receipt: Receipt) => void) | undefined },
-): Connection {
+) {
+  // It cancels requests in progress.
+  const closing: Closing = new AbortController();
   return {
     url: addressOf(options),
     key: keyOf(options.key),
     timeout: positive('timeoutSeconds', options.timeoutSeconds ?? 10) * 1000,
-    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    fetch: options.fetch ?? ownFetch,
     clock: options.clock ?? systemClock,
     onReceipt: options.onReceipt,
-    closing: new AbortController(),
+    closing,
   };
 }
 
@@ -102,11 +90,7 @@ export function positive(name: string, value: number): number {
 }
 
 /** Succeeds with 200 and, if an ETag was sent, 304. */
-export async function send(
-  connection: Connection,
-  path: string,
-  asked: ClientRequest = {},
-): Promise<ClientAnswer> {
+export async function send(connection: Connection, path: string, asked: ClientRequest = {}) {
   const { status, headers, text } = await exchanged(connection, path, asked);
   const receipt = headers.get('strongroom-receipt');
   if (receipt !== null) {

@@ -65,18 +65,8 @@ function pemIn({ type, text }: { readonly type: string; readonly text: string })
   throw new StrongroomError('INVALID_REQUEST', 'The id does not belong to a key or certificate.');
 }
 
-export interface Values {
-  readonly etag: string | null;
-  /** By name; null if nothing has changed since the ETag. */
-  readonly values: ReadonlyMap<string, string> | null;
-}
-
-/** Reads all values, unless they are unchanged since the ETag. */
-export async function readIfChanged(
-  connection: Connection,
-  path: string,
-  etag: string | null,
-): Promise<Values> {
+/** Reads all values, by name. They are null if nothing has changed since the ETag. */
+export async function readIfChanged(connection: Connection, path: string, etag: string | null) {
   const answer = await send(connection, path, { etag });
   if (answer.status === 304) return { etag, values: null };
   const { secrets } = (json(answer.text) ?? {}) as Partial<VaultRead>;

@@ -46,11 +46,7 @@ const keyMaterial = {
   passphrase: passphrase.optional().meta({ description: 'The passphrase of the PEM, if it has one.' }),
 };
 
-interface Source {
-  readonly generate?: unknown;
-  readonly pem?: unknown;
-  readonly passphrase?: unknown;
-}
+type Source = Partial<Record<keyof typeof keyMaterial, unknown>>;
 
 const oneSource = (body: Source) => (body.generate === undefined) !== (body.pem === undefined);
 const oneSourceError = { error: 'is required without pem, and not allowed with it', path: ['generate'] };

@@ -9,10 +9,7 @@ export const commonFields = { id, name, tags, ...recordTimes };
 
 export const nullableMoment = moment.nullable().optional();
 
-interface Dates {
-  readonly activation_date?: number | null | undefined;
-  readonly expiration_date?: number | null | undefined;
-}
+type Dates = Partial<Record<'activation_date' | 'expiration_date', number | null | undefined>>;
 
 export function datesInOrder({ activation_date: from, expiration_date: to }: Dates): boolean {
   return from === undefined || from === null || to === undefined || to === null || from < to;

@@ -25,10 +25,9 @@ const reasons: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-export function clientErrorAnswers({
-  domain,
-  addressOf,
-}: Pick<ReadingSurfaceParts, 'domain' | 'addressOf'>): AnswerClientError {
+type Parts = Pick<ReadingSurfaceParts, 'domain' | 'addressOf'>;
+
+export function clientErrorAnswers({ domain, addressOf }: Parts): AnswerClientError {
   async function record(
     method: string,
     { route, vaultId }: Endpoint,
@@ -75,7 +74,7 @@ function endpointOf(target: string): Endpoint | null {
 }
 
 /** Ends the connection of a request whose body took too long to arrive. */
-export function lateAnswers(parts: Pick<ReadingSurfaceParts, 'domain' | 'addressOf'>) {
+export function lateAnswers(parts: Parts) {
   const answer = clientErrorAnswers(parts);
   return ({ socket, method, url }: IncomingMessage) => {
     const rawPacket = Buffer.from(`${method} ${url}`, 'latin1');

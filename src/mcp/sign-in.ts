@@ -63,13 +63,7 @@ function isOnlyNames(selection: Selection & { of: 'kind' | 'item' }): boolean {
 }
 
 /** Whether a call has a key or a public token among its arguments. */
-export function bringsKey({
-  method,
-  params,
-}: {
-  readonly method?: unknown;
-  readonly params?: unknown;
-}): boolean {
+export function bringsKey({ method, params }: Partial<Record<'method' | 'params', unknown>>): boolean {
   const given = method === 'tools/call' && isRecord(params) ? params.arguments : undefined;
   return isRecord(given) && ['vault', 'credentials', 'code'].some(name => given[name] !== undefined);
 }

@@ -3,7 +3,7 @@
  * to the operator's log.
  */
 import type { FastifyError } from 'fastify';
-import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../../contract/errors.ts';
+import { Failure, type FailureCode, invalid, sentenceOf } from '../../contract/errors.ts';
 
 export const bodyTooLarge = invalid(
   '',
@@ -18,8 +18,6 @@ const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
 };
-
-export { statusOf };
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;

@@ -108,26 +108,15 @@ export function createListener(
 }
 
 /** Limits the connections per address; for IPv6, a whole network counts as one address. */
-function boundConnections({
-  peerOf,
-  admits,
-  isProxy,
-  mostPerAddress,
-}: Connections): (socket: Socket) => void {
+function boundConnections({ peerOf, admits, isProxy, mostPerAddress }: Connections) {
   const open = new Map<string, number>();
-  return socket => {
+  return (socket: Socket) => {
     const peer = peerOf(socket);
-    if (!admits(peer)) {
-      socket.destroy();
-      return;
-    }
+    if (!admits(peer)) return void socket.destroy();
     if (isProxy(peer)) return;
     const network = networkOf(peer);
     const before = open.get(network) ?? 0;
-    if (before >= mostPerAddress) {
-      socket.destroy();
-      return;
-    }
+    if (before >= mostPerAddress) return void socket.destroy();
     open.set(network, before + 1);
     socket.once('close', () => {
       const left = open.get(network)! - 1;

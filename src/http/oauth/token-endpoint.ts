@@ -4,11 +4,11 @@
  * that is given twice is refused, and errors never repeat a value.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, statusOf } from '../../contract/errors.ts';
 import { OAuthError } from '../../contract/oauth.ts';
 import { resourceIn } from '../../domain/oauth/authorization-requests.ts';
 import type { Issued } from '../../domain/oauth/token-requests.ts';
-import { failureHeaders, failureOf, statusOf } from '../listener/errors.ts';
+import { failureHeaders, failureOf } from '../listener/errors.ts';
 import { hasUnreadBody, originOf } from '../listener/request.ts';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';

@@ -1,7 +1,7 @@
 /** Parts that the operations of the OpenAPI document share: error responses, headers and ways to authenticate. */
-import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
+import { Failure, type FailureCode, invalid, statusOf } from '../../contract/errors.ts';
 import { sessionCookie, signOnCookie } from '../listener/browser.ts';
-import { errorBody, statusOf } from '../listener/errors.ts';
+import { errorBody } from '../listener/errors.ts';
 import type { AuthNeed, RouteDescription } from '../routes/route.ts';
 
 export function refersTo(part: 'schemas' | 'responses' | 'headers', name: string) {

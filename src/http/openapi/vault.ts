@@ -1,6 +1,6 @@
 /** The vault endpoint in the OpenAPI document. The specification defines its responses exactly. */
 import { z } from 'zod';
-import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
+import { Failure, type FailureCode, invalid, statusOf } from '../../contract/errors.ts';
 import { exampleId, id } from '../../contract/text.ts';
 import {
   message,
@@ -10,7 +10,7 @@ import {
   vaultReadNames,
   vaultReadQuery,
 } from '../../contract/vault-read.ts';
-import { messageBody, statusOf } from '../listener/errors.ts';
+import { messageBody } from '../listener/errors.ts';
 import { type Components, type Json, queryParameters } from './schemas.ts';
 
 const secret = {

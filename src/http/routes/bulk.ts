@@ -1,11 +1,11 @@
 /** Writes many secrets in one request. Each item is validated and authorized separately, and has its own result. */
 import { z } from 'zod';
 import { check } from '../../contract/check.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { Failure, invalid, statusOf } from '../../contract/errors.ts';
 import { type BulkAnswer, type Secret, secretCreate, secretUpdate } from '../../contract/resources.ts';
 import { id } from '../../contract/text.ts';
 import type { SecretWrite } from '../../domain/resources/secrets.ts';
-import { errorBody, failureOf, statusOf } from '../listener/errors.ts';
+import { errorBody, failureOf } from '../listener/errors.ts';
 import { checkExpiry } from '../listener/expiry.ts';
 
 type Result = BulkAnswer['results'][number];

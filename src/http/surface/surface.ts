@@ -12,10 +12,10 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, statusOf } from '../../contract/errors.ts';
 import { requestsByPath } from '../../metrics/requests.ts';
 import { BodyLine } from '../listener/body-line.ts';
-import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from '../listener/errors.ts';
+import { errorBody, failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
 import { spellHeaders } from '../listener/header-names.ts';
 import { parseJson } from '../listener/json.ts';
 import { faultOf, hasUnreadBody, isRead } from '../listener/request.ts';

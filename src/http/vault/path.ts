@@ -2,6 +2,7 @@
  * The path of the vault endpoint and everything below it. Any spelling of the target that some parser could take for the
  * vault endpoint is treated as a request to it, so that no request is missing from its log.
  */
+import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
 import { isRead } from '../listener/request.ts';
 
@@ -16,14 +17,10 @@ export function isBelowVaults(url: string): boolean {
   return url.startsWith(prefix) || spelledOddly.test(url);
 }
 
+type RequestLine = Pick<IncomingMessage, 'method' | 'url'>;
+
 /** NOT_FOUND for an unsupported method or unknown path; null if the request is a vault read. */
-export function misplaced({
-  method,
-  url = '',
-}: {
-  method?: string | undefined;
-  url?: string | undefined;
-}): Failure | null {
+export function misplaced({ method, url = '' }: RequestLine): Failure | null {
   const [id, next, ...further] = segmentsOf(url);
   // A trailing slash leaves one more segment, which is empty.
   const isThere = url.startsWith(prefix) && id !== '' && (next ?? '') === '' && further.length === 0;
@@ -31,13 +28,7 @@ export function misplaced({
 }
 
 /** The operation of a POST below a vault's path, such as `use`; null for anything else. */
-export function operationIn({
-  method,
-  url = '',
-}: {
-  method?: string | undefined;
-  url?: string | undefined;
-}): string | null {
+export function operationIn({ method, url = '' }: RequestLine): string | null {
   if (method !== 'POST' || !url.startsWith(prefix) || url.includes('?')) return null;
   const [id, ...operation] = segmentsOf(url);
   return id === '' || operation.length === 0 ? null : operation.join('/');
