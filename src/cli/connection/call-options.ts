@@ -21,16 +21,7 @@ export const callOptions = {
 };
 type Values = ReturnType<typeof readCommand<typeof callOptions>>['values'];
 
-export interface Call {
-  readonly url: string;
-  readonly method: (typeof useMethods)[number];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly body_base64?: string;
-  readonly rule?: string;
-}
-
-export async function callIn(url: string | undefined, values: Values): Promise<Call> {
+export async function callIn(url: string | undefined, values: Values) {
   if (url === undefined) throw new UsageError('the name of a secret and a URL are required');
   const { method, header, body, rule } = values;
   return {
@@ -48,7 +39,7 @@ function pairIn(line: string): [string, string] {
   return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
-function bodyOf(bytes: Buffer): Pick<Call, 'body' | 'body_base64'> {
+function bodyOf(bytes: Buffer) {
   const text = bytes.toString('utf8');
   const isText = Buffer.from(text, 'utf8').equals(bytes);
   return isText ? { body: text } : { body_base64: bytes.toString('base64') };

@@ -5,26 +5,12 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../../package.json' with { type: 'json' };
+import type { DeviceLogin, DeviceToken } from '../../contract/device-login.ts';
 import { type Environment, socketIn } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { Away, askJson, RefusedRequest } from '../connection/remote.ts';
 import { browse } from '../terminal/browser.ts';
 import { note, printable } from '../terminal/terminal.ts';
-
-interface Begun {
-  readonly device_code: string;
-  readonly user_code: string;
-  readonly verification_uri: string;
-  readonly verification_uri_complete: string;
-  readonly expires_in: number;
-  readonly interval: number;
-}
-
-interface Polled {
-  readonly status: 'pending' | 'slow_down' | 'denied' | 'expired' | 'approved';
-  readonly interval: number;
-  readonly api_key: { readonly token: string } | null;
-}
 
 const second = 1_000;
 /** The seconds that a client adds to its interval when it is asked to slow down. */
@@ -38,7 +24,7 @@ export async function signInAtBrowser(url: string, environment: Environment | nu
       '--url must be a web address to sign in with a browser; with a Unix socket, use --with-key',
     );
   const body = { client: `strongroom/${packageJson.version}`, host: hostname().slice(0, 64) };
-  const begun = await askJson<Begun>(url, { method: 'POST', path: '/auth/device', key: null, body });
+  const begun = await askJson<DeviceLogin>(url, { method: 'POST', path: '/auth/device', key: null, body });
   checkPage(url, begun);
   const opened = environment !== null && browse(begun.verification_uri_complete, environment);
   const code = printable(begun.user_code);
@@ -48,14 +34,14 @@ export async function signInAtBrowser(url: string, environment: Environment | nu
 }
 
 /** The page is opened on this machine, so it must belong to the service itself. */
-function checkPage(url: string, { verification_uri, verification_uri_complete }: Begun): void {
+function checkPage(url: string, { verification_uri, verification_uri_complete }: DeviceLogin): void {
   const { origin } = new URL(url);
   const isOwn = (page: string) => URL.parse(page)?.origin === origin && printable(page) === page;
   if (isOwn(verification_uri) && isOwn(verification_uri_complete)) return;
   throw new Refusal(`${url} uses another address for signing in: use that address`);
 }
 
-async function decided(url: string, { device_code, expires_in, interval }: Begun): Promise<string> {
+async function decided(url: string, { device_code, expires_in, interval }: DeviceLogin): Promise<string> {
   const end = Date.now() + expires_in * second;
   for (let wait = interval; Date.now() < end; ) {
     await sleep(Math.max(1, wait) * second);
@@ -68,10 +54,10 @@ async function decided(url: string, { device_code, expires_in, interval }: Begun
   throw new Refusal(over);
 }
 
-async function polled(url: string, device_code: string): Promise<Polled> {
+async function polled(url: string, device_code: string): Promise<DeviceToken> {
   try {
     const body = { device_code };
-    return await askJson<Polled>(url, { method: 'POST', path: '/auth/device/token', key: null, body });
+    return await askJson<DeviceToken>(url, { method: 'POST', path: '/auth/device/token', key: null, body });
   } catch (error) {
     if (error instanceof Away) return { status: 'pending', interval: 0, api_key: null };
     throw error instanceof RefusedRequest && error.status === 401 ? new Refusal(over) : error;

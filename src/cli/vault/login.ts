@@ -4,6 +4,7 @@
  * argument.
  */
 import { fstatSync } from 'node:fs';
+import type { Whoami } from '../../client/api.ts';
 import { flag } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import {
@@ -115,13 +116,6 @@ export async function look(url: string, key: string): Promise<Found> {
     role,
     ...(expiration_date === null ? {} : { expires: expiration_date }),
   };
-}
-
-interface Whoami {
-  readonly organization: { readonly name: string };
-  readonly member: { readonly email: string } | null;
-  readonly role: string;
-  readonly expiration_date: string | null;
 }
 
 function described({ vault, organization, member, role, expires }: Found): string {

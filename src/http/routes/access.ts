@@ -8,16 +8,8 @@ import { readOnlyMembers } from '../listener/read-only.ts';
 import { collectionRoutes } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
-export function accessRoutes({
-  accessKeys,
-  publicTokens,
-  apiKeys,
-  members,
-  groups,
-  organizations,
-  accounts,
-  looksAlike,
-}: Domain): Route<Permissions>[] {
+export function accessRoutes(domain: Domain): Route<Permissions>[] {
+  const { members, organizations, looksAlike } = domain;
   return [
     ...collectionRoutes(looksAlike, {
       name: 'access-keys',
@@ -28,7 +20,7 @@ export function accessRoutes({
       create: access.accessKeyCreate,
       update: access.accessKeyUpdate,
       gives: { all: ['access-keys:write', 'vaults:read'] },
-      service: accessKeys,
+      service: domain.accessKeys,
     }),
     ...collectionRoutes(looksAlike, {
       name: 'public-tokens',
@@ -39,7 +31,7 @@ export function accessRoutes({
       create: access.publicTokenCreate,
       update: access.publicTokenUpdate,
       gives: { all: ['public-tokens:write', 'keys:read'] },
-      service: publicTokens,
+      service: domain.publicTokens,
     }),
     ...collectionRoutes(looksAlike, {
       name: 'api-keys',
@@ -49,7 +41,7 @@ export function accessRoutes({
       query: searchQuery,
       create: access.apiKeyCreate,
       update: access.apiKeyUpdate,
-      service: apiKeys,
+      service: domain.apiKeys,
     }),
     ...collectionRoutes(looksAlike, {
       name: 'members',
@@ -69,7 +61,7 @@ export function accessRoutes({
       create: people.groupCreate,
       update: people.groupUpdate,
       nouns: ['members'],
-      service: groups,
+      service: domain.groups,
     }),
     route('POST /v1/members/{id}/invitation', {
       operationId: 'renewInvitation',
@@ -84,7 +76,7 @@ export function accessRoutes({
       summary: 'Get who is calling: organization, member, role and expiry',
       needs: { all: ['organization:read'] },
       answer: whoami,
-      handle: ({ permits: [permit] }) => accounts.whoami(permit),
+      handle: ({ permits: [permit] }) => domain.accounts.whoami(permit),
     }),
     route('GET /v1/organization', {
       operationId: 'getOrganization',
