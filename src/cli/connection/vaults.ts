@@ -2,11 +2,14 @@
  * Reads a vault with the available key: an access key reads its own vault in one request, an API key reveals each
  * secret, and a machine with neither logs in first. A request for one vault is never answered from another.
  */
+import type { NamedSecret, VaultReadSecret } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { ask, jsonOf, RefusedRequest, refusalOf } from './remote.ts';
-import { isId, type ReadSecret, unknownSecret } from './secret.ts';
+import { isId, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import { logIn, type Workload } from './workload.ts';
+
+type ReadSecret = Omit<VaultReadSecret, 'tags'>;
 
 export interface Snapshot {
   readonly vault: { readonly id: string; readonly name: string };
@@ -14,8 +17,6 @@ export interface Snapshot {
   /** Unchanged as long as no secret changes. */
   readonly tag: string;
 }
-
-export type NamedSecret = Pick<ReadSecret, 'id' | 'name'>;
 
 interface ListedVault {
   /** Null if nothing has changed since the tag. */
