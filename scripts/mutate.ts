@@ -1,7 +1,7 @@
 /**
  * Breaks guards, one at a time, in a copy of the checkout, and runs the tests that should notice. The listed guards:
  * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; a random sample of all mutants:
- * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`; or every limit in test/bounds.json, raised:
+ * `npm run mutate -- --random N [--room R --kind K --seed S --record --tests T,…]`; or every limit in test/bounds.json, raised:
  * `--bounds`, also with `--only` and `--file`. Exits with 1 if a broken guard was not noticed, a run took too long, or an
  * entry does not apply. A test that fails anyway proves nothing: `--unbroken` runs the same tests with every guard in
  * place. The checkout itself is never changed.
@@ -57,6 +57,8 @@ const { values } = parseArgs({
     /** The number of mutants to sample from all sources, or from one room. */
     random: { type: 'string' },
     room: { type: 'string' },
+    /** Such as `refusal`: a statement that only checks, and is left out. */
+    kind: { type: 'string' },
     /** The same seed chooses the same mutants from the same sources. */
     seed: { type: 'string' },
     /** First record again which tests run which lines. */
@@ -240,13 +242,13 @@ function distinctTests(mutations: readonly Mutation[]): Mutation[] {
 
 /** Breaks a sample of all mutants, and reports how many the tests notice. */
 async function breakRandomly(count: number): Promise<number> {
-  const { record, coverage: path, room, file, seed = String(Date.now()) } = values;
+  const { record, coverage: path, room, kind, file, seed = String(Date.now()) } = values;
   const tests = values.tests?.split(',');
   if (record) await ensureCluster();
   const recorded = record ? await recordCoverage(path, tests ?? allTests(), workers) : loadCoverage(path);
   const coverage = tests === undefined || record ? recorded : { tests: {}, files: {} };
   if (coverage === null) throw new Error('the coverage of the tests is not recorded yet: add --record');
-  const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage, tests });
+  const { chosen, uncovered, total } = sample({ count, room, kind, file, seed, coverage, tests });
   console.log(`${chosen.length + uncovered.length} of ${total} mutants, seed ${seed}`);
   for (const mutation of uncovered) console.log(`no test  ${describe(mutation)}`);
   const missed = [...uncovered, ...(await breakAll(chosen))];

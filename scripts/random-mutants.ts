@@ -20,6 +20,7 @@ export interface Sample {
 export interface SampleOptions {
   readonly count: number;
   readonly room: string | undefined;
+  readonly kind?: string | undefined;
   readonly file: string | undefined;
   readonly seed: string;
   readonly coverage: Coverage;
@@ -34,9 +35,9 @@ const longestTests = 150;
 /** The limit for pure tests, which run together in seconds. */
 const mostQuick = 60;
 
-export function sample({ count, room, file, seed, coverage, tests }: SampleOptions): Sample {
+export function sample({ count, room, kind, file, seed, coverage, tests }: SampleOptions): Sample {
   const files = filesOf(room).filter(one => one === (file ?? one));
-  const all = files.flatMap(withoutEquivalents);
+  const all = files.flatMap(withoutEquivalents).filter(mutant => mutant.kind === (kind ?? mutant.kind));
   const drawn = shuffled(all, seed).slice(0, count);
   const near = tests === undefined ? nearTests(coverage) : () => [...tests];
   const mutations = drawn.map(mutant => asMutation(mutant, near(mutant)));
