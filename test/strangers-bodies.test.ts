@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, it } from 'node:test';
-import { Failure } from '../src/contract/errors.ts';
+import { failureOf } from '../src/http/listener/errors.ts';
 import { UnauthenticatedBodies } from '../src/http/listener/unauthenticated-bodies.ts';
 
 const mebibyte = 1024 * 1024;
@@ -40,8 +40,8 @@ describe('a stranger’s body, as it is counted', () => {
       bodies.admit(requestOf(sent), address, largest);
       return 'admitted';
     } catch (error) {
-      assert.ok(error instanceof Failure);
-      return `${error.code} ${error.retryAfter}`;
+      const { code, retryAfter } = failureOf(error);
+      return `${code} ${retryAfter}`;
     }
   };
   const full = 'UNAVAILABLE 1';
@@ -98,7 +98,7 @@ describe('a stranger’s body, as it is counted', () => {
       return String(Buffer.concat(await whole.toArray()));
     };
     assert.equal(await read('01234', '56789'), '0123456789');
-    await assert.rejects(read('01234', '567890'), { code: 'INVALID_REQUEST' });
+    await assert.rejects(read('01234', '567890'), error => failureOf(error).code === 'INVALID_REQUEST');
   });
 
   it('is refused where it is larger than the share of one address, even if that holds nothing', () => {

@@ -169,7 +169,7 @@ describe('the surface', () => {
     const hold = Promise.withResolvers<void>();
     const { app, send, strangers } = world({}, surface => {
       const stranger = async (request: { raw: IncomingMessage }) =>
-        strangers.admit(request.raw, '192.0.2.1', 1);
+        strangers.admit(request.raw, '192.0.2.1', 1024 * 1024);
       const handle = (name: string) => async () => {
         begun.push(name);
         await hold.promise;

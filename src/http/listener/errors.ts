@@ -5,17 +5,15 @@
 import type { FastifyError } from 'fastify';
 import { Failure, type FailureCode, invalid, sentenceOf } from '../../contract/errors.ts';
 
-export const bodyTooLarge = invalid(
-  '',
-  'the body is too large: the limit is 1 MiB for the API, 128 KiB for the tool endpoint, 64 KiB for a login in Vault’s dialect and 16 KiB for signing in',
-);
-
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: new Failure('NOT_FOUND'), // No id is that long.
   FST_ERR_CTP_INVALID_MEDIA_TYPE: invalid('content-type', 'must be application/json'),
   FST_ERR_CTP_EMPTY_JSON_BODY: invalid('', 'the body must not be empty'),
-  FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
+  FST_ERR_CTP_BODY_TOO_LARGE: invalid(
+    '',
+    'the body is too large: the limit is 1 MiB for the API, 128 KiB for the tool endpoint, 64 KiB for a login in Vault’s dialect and 16 KiB for signing in',
+  ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
 };
 

@@ -8,9 +8,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
+import { errorCodes } from 'fastify';
 import { Failure } from '../../contract/errors.ts';
 import { MinuteCounter, networkOf } from '../../domain/kernel/minute-counter.ts';
-import { bodyTooLarge } from './errors.ts';
 
 const most = 16 * 1024 * 1024;
 const mostOfOne = 4 * 1024 * 1024;
@@ -45,7 +45,7 @@ export class UnauthenticatedBodies {
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     this.#known.set(request, { address, largest });
     const size = Number(request.headers['content-length'] ?? largest);
-    if (size > largest) throw bodyTooLarge;
+    if (size > largest) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
     if (request.complete || request.readableEnded) return;
     const network = networkOf(address);
     const held = this.#held.get(network) ?? 0;
@@ -97,7 +97,7 @@ function atMost(largest: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.length;
-      if (size > largest) done(bodyTooLarge);
+      if (size > largest) done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
       else done(null, chunk);
     },
   });
