@@ -282,7 +282,7 @@ describe('what happens while a password is derived', () => {
       accounts: told('accounts', store.accounts),
       memberGroups: told('memberGroups', store.memberGroups),
     } as Store;
-    const people = peopleWith(watched, stamps);
+    const people = peopleWith({ store: watched, stamps });
     const asked = async (email: string) => {
       done.length = 0;
       await refused(
@@ -425,7 +425,7 @@ describe('a person', () => {
     for (const none of [world.people.byMember, world.people.fresh, world.people.byAccount])
       assert.equal(await none(world.parts.newId()), undefined);
     const without = { ...store, accounts: { ...store.accounts, accountOf: async () => undefined } };
-    const people = peopleWith(without as Store, stamps);
+    const people = peopleWith({ store: without as Store, stamps });
     assert.equal(await people.fresh(member.id), undefined);
     assert.deepEqual(await people.byEmail('fay@example.org'), []);
   });

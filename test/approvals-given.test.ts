@@ -91,7 +91,7 @@ describe('the approval of a call', () => {
       store: { ...store, approvals },
       holders: { byMember: async () => approver, fresh: async () => approver },
     } as never);
-    return requests.take(world.reader, {} as never, vault, call);
+    return requests.take({ reader: world.reader, origin: {} as never }, vault, call);
   };
   async function waits(call: ApprovedCall): Promise<Failure & { readonly approval: ApprovalReference }> {
     const error = await take(call).then(

@@ -265,7 +265,7 @@ describe('a person', () => {
     for (const { entered } of [one, two]) await approve(now, entered);
     await world.accounts.factors.changePassword(now, { current: password, password: 'another password' });
     assert.deepEqual(await later(one.device_code), { status: 'denied', interval: 2, api_key: null });
-    await world.members.remove(world.operator(acme), as.person.member.id, false);
+    await world.members.remove(world.operator(acme), as.person.member.id);
     assert.equal((await later(two.device_code)).status, 'denied');
   });
 });

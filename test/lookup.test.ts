@@ -36,6 +36,7 @@ class World {
     rowOf('d', 'secret', { deleted_at: 5 }),
   ];
   versions: VersionRow[] = [];
+  values = new Map<string, object>();
   pageRows: ResourceRow[] = [];
   filters: ResourceFilter[] = [];
   read = 0;
@@ -60,6 +61,7 @@ class World {
           },
           version: async (id: string, number: number) =>
             this.versions.find(one => one.resource_id === id && one.version === number),
+          withValue: async (_: string, id: string) => this.values.get(id),
           page: async (filter: ResourceFilter) => {
             this.filters.push(filter);
             return { rows: this.pageRows, total: 9, text: JSON.stringify(this.pageRows) };
@@ -90,6 +92,7 @@ class World {
         tags: { opened: String(sealer) },
         description: row.id,
       }),
+      openValue: (...given: unknown[]) => JSON.stringify(given.slice(1)),
       tagIndex: (...given: string[]) => given.join('|'),
     } as unknown as Sealing,
   );
@@ -126,6 +129,19 @@ describe('a resource is found', () => {
       if (isFound) assert.deepEqual([(await found).id, 'believed' in (await found)], [id, true]);
       else assert.equal(await refusalOf(found), missing);
     });
+});
+
+describe('the current value', () => {
+  it('is believed, and decrypted once it is called', async () => {
+    const { lookup, values } = new World();
+    values.set('s', { value: 'sealed' });
+    const open = await lookup.currentValue(rowOf('s', 'secret'));
+    assert.equal(open(), '["v","sealed"]');
+  });
+
+  it('is not found where the resource is purged meanwhile', async () => {
+    assert.equal(await refusalOf(new World().lookup.currentValue(rowOf('s', 'secret'))), missing);
+  });
 });
 
 describe('a vault is opened', () => {

@@ -123,7 +123,7 @@ describe('a secret id', () => {
     world.pass(1);
     await refusedFor('the secret id was revoked or has expired', login(id, proof));
     const revoked = await minted();
-    await world.secretIds.remove(owner, revoked.secretId, false);
+    await world.secretIds.remove(owner, revoked.secretId);
     await refusedFor('the secret id was revoked or has expired', login(revoked.id, revoked.proof));
   });
 

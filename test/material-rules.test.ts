@@ -4,17 +4,12 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { CertificateCreate } from '../src/contract/certificates.ts';
 import type { KeyCreate } from '../src/contract/keys.ts';
-import type { Parts } from '../src/domain/kernel/parts.ts';
-import { certificatesWith } from '../src/domain/resources/certificates.ts';
-import { keysWith } from '../src/domain/resources/keys.ts';
-import type { Records } from '../src/domain/resources/records.ts';
 import { type DomainWorld, openDomain } from './domain-world.ts';
 import { refusalOf } from './refusal-of.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const { pem: files, pkcs12 } = vectors;
 const generate = { key_type: 'EC', curve: 'P-256' } as const;
-const missing = 'NOT_FOUND: Resource not found';
 
 describe('keys and certificates', () => {
   let world: DomainWorld;
@@ -157,40 +152,5 @@ describe('keys and certificates', () => {
       await refusalOf(certificate({ pem: files.leaf, key_id: far.id })),
       'INVALID_REQUEST: key_id is not the id of a key in this vault',
     );
-  });
-});
-
-describe('what is purged while it is read', () => {
-  it('is not found', async () => {
-    const row = {
-      id: 'r',
-      vault_id: 'v',
-      enabled: 1,
-      activation_date: null,
-      expiration_date: null,
-      deleted_at: null,
-      created_at: 0,
-      updated_at: 0,
-      attributes: JSON.stringify({ exportable: true, holds: 'private', sans: [], not_before: 0 }),
-    };
-    // Stand-ins: the row was found, and its value is gone.
-    const parts = {
-      store: { resources: { withValue: async () => undefined } },
-      guard: {
-        mayShow: async () => {},
-        reveal: async () => assert.fail('revealed'),
-      },
-      now: () => 1,
-    } as unknown as Parts;
-    const records = {
-      find: async () => row,
-      vaultOf: async () => ({ row: { id: 'v' } }),
-      labelled: async () => ({ row: { ...row, expiration_date: 1 }, labels: { tags: {} } }),
-    } as unknown as Records;
-    const permit = {} as never;
-    assert.equal(await refusalOf(keysWith(parts, records).reveal(permit, 'r')), missing);
-    const certificates = certificatesWith(parts, records);
-    assert.equal(await refusalOf(certificates.get(permit, 'r')), missing);
-    assert.equal(await refusalOf(certificates.requestFor(permit, 'r', 'CN=a', [])), missing);
   });
 });

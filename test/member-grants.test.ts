@@ -140,7 +140,7 @@ describe('a member', () => {
     for (const member of [ownerId, id]) {
       await refused(world.members.update(admin, member, { role: 'viewer' }), 'FORBIDDEN', tooMuch);
       await refused(world.members.invite(admin, member), 'FORBIDDEN', tooMuch);
-      await refused(world.members.remove(admin, member, false), 'FORBIDDEN', tooMuch);
+      await refused(world.members.remove(admin, member), 'FORBIDDEN', tooMuch);
     }
   });
 
@@ -150,7 +150,7 @@ describe('a member', () => {
     await refused(invite({}, brief), 'FORBIDDEN', tooMuch);
     await refused(world.members.update(brief, id, { role: 'none' }), 'FORBIDDEN', tooMuch);
     await refused(world.members.invite(brief, id), 'FORBIDDEN', tooMuch);
-    await world.members.remove(brief, id, false);
+    await world.members.remove(brief, id);
     await refused(world.members.get(owner, id), 'NOT_FOUND');
   });
 
@@ -182,7 +182,7 @@ describe('a member', () => {
   it('leaves their groups when they are removed, and nobody else does', async () => {
     const [one, two] = [(await invite()).id, (await invite()).id];
     const { id } = await world.groups.create(owner, { name: `group ${++names}`, member_ids: [one, two] });
-    await world.members.remove(owner, one, false);
+    await world.members.remove(owner, one);
     assert.deepEqual((await world.groups.get(owner, id)).member_ids, [two]);
   });
 
@@ -209,7 +209,7 @@ describe('the last owner', () => {
     const { person } = await joined(world, there, 'last@example.org', 'owner');
     const { id } = person.member;
     await refused(world.members.update(operator, id, { role: 'editor' }), 'CONFLICT', last);
-    await refused(world.members.remove(operator, id, false), 'CONFLICT', last);
+    await refused(world.members.remove(operator, id), 'CONFLICT', last);
     await refused(world.members.invite(operator, id), 'CONFLICT', last);
     assert.equal((await world.members.update(operator, id, { role: 'owner' })).role, 'owner');
     assert.equal((await world.members.update(operator, id, { grants: [] })).role, 'owner');
@@ -223,11 +223,11 @@ describe('the last owner', () => {
     const invited = await world.members.create(operator, { email: 'a@example.org', role: 'owner' });
     await world.members.update(operator, invited.id, { role: 'viewer' });
     await world.members.update(operator, invited.id, { role: 'owner' });
-    await world.members.remove(operator, invited.id, false);
+    await world.members.remove(operator, invited.id);
     const { person } = await joined(world, there, 'b@example.org', 'editor');
     await world.members.update(operator, person.member.id, { role: 'viewer' });
     await world.members.invite(operator, person.member.id);
-    await world.members.remove(operator, person.member.id, false);
+    await world.members.remove(operator, person.member.id);
   });
 
   it('is let in again by the operator, by their very address', async () => {
@@ -343,7 +343,7 @@ describe('a group', () => {
     assert.equal(await after('c', { name: 'other' }), false);
     assert.equal(await after('d', { single_sign_on: false }), false);
     const { id, member } = await filled('e');
-    await world.members.remove(owner, member, false);
+    await world.members.remove(owner, member);
     assert.deepEqual((await world.groups.get(owner, id)).signed_on_member_ids, []);
   });
 
@@ -354,9 +354,9 @@ describe('a group', () => {
     await refused(world.groups.update(admin, plain.id, { grants: [editor(vault)] }), 'FORBIDDEN', tooMuch);
     const strong = await create({ grants: [editor(vault)] });
     await refused(world.groups.update(admin, strong.id, { grants: [] }), 'FORBIDDEN', tooMuch);
-    await refused(world.groups.remove(admin, strong.id, false), 'FORBIDDEN', tooMuch);
+    await refused(world.groups.remove(admin, strong.id), 'FORBIDDEN', tooMuch);
     assert.deepEqual((await world.groups.get(owner, strong.id)).grants, [editor(vault)]);
-    await world.groups.remove(owner, strong.id, false);
+    await world.groups.remove(owner, strong.id);
     await refused(world.groups.get(owner, strong.id), 'NOT_FOUND');
   });
 
@@ -365,7 +365,7 @@ describe('a group', () => {
     await refused(create({}, brief), 'FORBIDDEN', tooMuch);
     const { id } = await create();
     await refused(world.groups.update(brief, id, { name: 'renamed by it' }), 'FORBIDDEN', tooMuch);
-    await world.groups.remove(brief, id, false);
+    await world.groups.remove(brief, id);
   });
 
   it('is listed for those who see the whole organization', async () => {

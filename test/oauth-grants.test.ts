@@ -137,7 +137,7 @@ describe('a grant', () => {
       const code = await approve({}, other);
       await world.domain.members.update(world.operator, other.memberId, { role: 'viewer' });
       assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
-      await world.domain.members.remove(world.operator, other.memberId, false);
+      await world.domain.members.remove(world.operator, other.memberId);
       assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
     });
   });

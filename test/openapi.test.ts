@@ -378,10 +378,10 @@ function answerExamples({ value }: Operation): [type: string, example: unknown][
 
 /** What an event of this kind is about, as the service would say. */
 function subjectOf(kind: EventKind): EventSubject {
-  const about = { id: exampleId, name: 'x', organizationId: exampleId, vaultId: exampleId };
+  const about = { id: exampleId, name: 'x', organization_id: exampleId, vault_id: exampleId };
   if (kind.startsWith('webhook')) {
     const reason = kind === 'webhook.disabled' ? ({ reason: 'gone' } as const) : {};
-    return { ...about, type: 'webhook', vaultId: null, ...reason };
+    return { ...about, type: 'webhook', vault_id: null, ...reason };
   }
   if (kind.startsWith('approval')) return { ...about, type: 'approval' };
   if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };

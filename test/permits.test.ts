@@ -133,7 +133,7 @@ describe('authority by construction', () => {
     const { id: webhook } = await webhooks.create(caller, { url, events: ['resource.created'] });
     asked.length = 0;
     await once('rotation', webhooks.rotateSecret(caller, webhook));
-    await once('removal', webhooks.remove(caller, webhook, false));
+    await once('removal', webhooks.remove(caller, webhook));
     assert.equal((await members.list(caller, { page: 1, limit: 1 })).data.length, 0);
   });
 

@@ -45,7 +45,7 @@ describe('a refused request', () => {
   const attributed = (request: Partial<RequestFacts>, shown: Owner | null, failure?: Failure) => {
     const authenticate = { ownerOf: async () => shown } as unknown as Authenticator;
     const refused = failure ?? new Refused(0, shown, 'expired');
-    return attributionWith({ store, authenticate })({ ...facts, ...request }, refused);
+    return attributionWith(store, authenticate)({ ...facts, ...request }, refused);
   };
 
   const its = owner('one', vault);

@@ -219,7 +219,7 @@ describe('use rules', () => {
 
   it('are removed as they were found', async () => {
     const { id } = await create();
-    await rules.remove(caller, id, false);
+    await rules.remove(caller, id);
     assert.deepEqual(changes[1], {
       verb: 'use-rule.deleted',
       lasts: 'as before',

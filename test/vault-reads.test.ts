@@ -144,7 +144,10 @@ class World {
     encoding?: { name: string; encode: (body: Buffer) => Buffer },
   ) {
     this.done = [];
-    const { receipt: _, ...result } = await this.reads.read(this.request(more), encoding);
+    const { receipt: _, ...result } = await this.reads.read({
+      ...this.request(more),
+      encoding: encoding ?? null,
+    });
     const body = 'body' in result ? String(result.body) : null;
     const failure = 'failure' in result ? result.failure : null;
     return { ...result, body, failure, done: this.done };

@@ -283,9 +283,9 @@ describe('a webhook', () => {
 
   it('is removed as it was found', async () => {
     const { id } = await create();
-    await webhooks.remove(caller, id, false);
+    await webhooks.remove(caller, id);
     assert.deepEqual([changes[1]!.verb, changes[1]!.statements], ['webhook.deleted', ['remove 1']]);
-    await assert.rejects(webhooks.remove(caller, newId(), false), { code: 'NOT_FOUND' });
+    await assert.rejects(webhooks.remove(caller, newId()), { code: 'NOT_FOUND' });
   });
 
   it('is seen by those who see all vaults, and since when it fails', async () => {

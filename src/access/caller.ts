@@ -13,7 +13,6 @@ export interface Sender {
   readonly userAgent: string;
 }
 
-/** The origin of a request, for the logs. */
 export interface Origin extends Sender {
   readonly requestId: string;
 }
@@ -30,10 +29,7 @@ export interface Proof {
   readonly rows: readonly ProvenBy[];
   /** When it expires; null for never. */
   readonly until: number | null;
-  /**
-   * For a session and a CLI sign-in: when its person last authenticated, or null for never. Other callers authenticate
-   * with each request.
-   */
+  /** When the person of a session or a CLI sign-in last authenticated, or null; others do with each request. */
   readonly provenAt?: number | null;
 }
 
@@ -48,9 +44,7 @@ export function isProven({ proof: { provenAt } }: Pick<Caller, 'proof'>, now: nu
 /** For the operator, who has the root key, and for the service itself: no stored row can revoke their authority. */
 export const unstored: Proof = { rows: [], until: null };
 
-/**
- * A caller of the general API: an API key, a signed-in member, the operator at the command line, or the service itself.
- */
+/** A caller of the general API: an API key, a signed-in member, the operator, or the service itself. */
 export interface Caller extends Grant {
   readonly kind: 'api-key' | 'member' | 'operator' | 'service';
   readonly id: string;
@@ -85,9 +79,7 @@ export function trustedCaller(
   };
 }
 
-/**
- * The member for whom a caller acts, signed in or through their API key; null for an API key that belongs to no member.
- */
+/** The member that a caller acts for, signed in or through their API key; null if the key is no member's. */
 export function memberBehind({ proof }: Caller): string | null {
   return proof.rows.find(({ table }) => table === 'members')?.id ?? null;
 }
@@ -109,10 +101,7 @@ export interface Reader {
   readonly organizationId: string;
   readonly vaultId: string;
   readonly kinds: readonly ResourceKind[] | null;
-  /**
-   * Lists of patterns. In each list at least one must match a name. `*` matches any number of characters, and
-   * everything else matches literally.
-   */
+  /** In each list of patterns at least one must match a name. `*` matches any number of characters. */
   readonly names: readonly (readonly string[])[];
   readonly namesOnly: boolean;
   /** Whether it may use secrets and keys through their use rules. This does not let it read more. */
@@ -143,10 +132,7 @@ export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boo
   return reader.names.every(patterns => patterns.some(pattern => matchesPattern(pattern, name)));
 }
 
-/**
- * `*` matches any number of characters. Takes linear time in the length of the name per asterisk, so no pattern can
- * cause excessive backtracking.
- */
+/** `*` matches any number of characters. Linear in the length of the name per asterisk: no backtracking. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const [head, ...rest] = pattern.split('*') as [string, ...string[]];
   if (rest.length === 0) return name === pattern;

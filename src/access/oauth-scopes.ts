@@ -36,7 +36,6 @@ export function granted(chosen: readonly OAuthScope[]): OAuthScope[] {
   return full.length === 0 ? [firstScope] : full;
 }
 
-/** The restrictions of the access key. */
 export function restrictionsOf(scopes: readonly OAuthScope[]): {
   readonly kinds: readonly ResourceKind[] | null;
   readonly names_only: boolean;

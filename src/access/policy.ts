@@ -22,7 +22,6 @@ export type GrantedRole = (typeof grantedRoleNames)[number];
 export const actions = scopeNames;
 export type Action = Permission;
 
-/** The kinds of resources in a vault. */
 export const resourceKinds = ['secret', 'key', 'certificate'] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
@@ -96,10 +95,7 @@ export function seeing(action: Action): Action {
   return action.replace(/:.*/, ':read') as Action;
 }
 
-/**
- * Every action of the requested grant, in each of its vaults and for its whole lifetime, must already be granted to its
- * creator.
- */
+/** The creator must have every action of the grant, in each of its vaults and for its whole lifetime. */
 export function mayGrant(maker: Grant, wanted: Grant): boolean {
   if (outlives(maker, wanted.until)) return false;
   return actions.every(action => includes(vaultsOf(maker, action), vaultsOf(wanted, action)));
@@ -138,7 +134,6 @@ export function shownByAccessKey({ kinds, namesOnly, mayUse }: Shown): readonly 
   ];
 }
 
-/** The restrictions of an access key. */
 export interface Shown {
   readonly kinds: readonly ResourceKind[] | null;
   readonly namesOnly: boolean;

@@ -25,7 +25,6 @@ const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${least},}$`);
 const stretch = 32;
 
 export interface RestrictedToken {
-  /** The id of the access key's record. */
   readonly id: string;
   /** As received: they can't be trusted before the chain is verified. */
   readonly links: readonly Buffer[];

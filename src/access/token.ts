@@ -21,12 +21,6 @@ export const tokenKinds = [
 ] as const;
 type TokenKind = (typeof tokenKinds)[number];
 
-interface ParsedToken {
-  readonly kind: TokenKind;
-  /** The id of the credential's record. */
-  readonly id: string;
-}
-
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const values = new Map([...digits].map((digit, value) => [digit, BigInt(value)]));
 export const idLength = 22;
@@ -45,8 +39,8 @@ export function mintToken(
   return unchecked + checksum(unchecked);
 }
 
-/** Parses the token; null if it is not one of ours. It proves nothing yet. */
-export function parseToken(text: string): ParsedToken | null {
+/** The kind of a token, and the id of its record; null if it is not one of ours. It proves nothing yet. */
+export function parseToken(text: string): { readonly kind: TokenKind; readonly id: string } | null {
   const match = shape.exec(text);
   if (match === null) return null;
   const [, kind, body] = match as unknown as [string, TokenKind, string];
@@ -86,6 +80,9 @@ export function bytesFrom(text: string, size: number): Buffer | null {
 
 export function uuidFrom(text: string): string | null {
   const hex = bytesFrom(text, 16)?.toString('hex');
-  if (hex === undefined) return null;
+  return hex === undefined ? null : uuidOf(hex);
+}
+
+export function uuidOf(hex: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

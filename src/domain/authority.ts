@@ -7,19 +7,15 @@
 import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
 import type { Grant } from '../access/policy.ts';
 import type { DashboardSessionRow } from '../store/records/accounts.ts';
-import type { Store } from '../store/store.ts';
 import { type KeyLookup, callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
 import { credentialOf, isUsable } from './credentials/credential.ts';
 import type { Authority } from './kernel/guard.ts';
-import type { Stamps } from './kernel/stamps.ts';
+import type { Parts } from './kernel/parts.ts';
 import { type People, callerOf as personCaller } from './people/people.ts';
 import { isSignedIn, proofOf } from './sessions/dashboard-sessions.ts';
 
-export interface AuthorityParts {
-  readonly store: Store;
-  readonly stamps: Stamps;
+export interface AuthorityParts extends Pick<Parts, 'store' | 'stamps' | 'now'> {
   readonly people: People;
-  readonly now: () => number;
 }
 
 export function authorityWith({ store, stamps, people, now }: AuthorityParts): Authority {

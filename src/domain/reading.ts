@@ -2,47 +2,37 @@
  * The part of the domain that answers vault reads and tool calls; the reading plane gets nothing else. The whole
  * domain is built on the same foundation.
  */
+
 import type { Sealed } from '../base/bytes.ts';
-import type { NewId } from '../contract/id.ts';
 import type { Broker } from '../egress/brokered-call.ts';
-import type { Keyring } from '../keyring/keyring.ts';
 import type { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { Ledger, type OtherLedger } from '../logs/ledger.ts';
 import { RevisionIndex } from '../logs/revision-index.ts';
 import { workerPoolWith } from '../material/worker-pool.ts';
-import type { Meter } from '../metrics/meter.ts';
-import type { Store } from '../store/store.ts';
 import { authorityWith } from './authority.ts';
-import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
+import { authenticatorWith } from './credentials/authentication.ts';
 import { checkExposureWith } from './credentials/exposure.ts';
 import { restrictionKeysWith } from './credentials/restriction-keys.ts';
-import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
+import { toolSessionsWith } from './credentials/tool-sessions.ts';
 import { guardWith } from './kernel/guard.ts';
 import { keyringSyncWith } from './kernel/keyring-sync.ts';
 import { MinuteCounter } from './kernel/minute-counter.ts';
 import type { Parts } from './kernel/parts.ts';
 import { stampsWith } from './kernel/stamps.ts';
-import { type People, peopleWith } from './people/people.ts';
+import { peopleWith } from './people/people.ts';
 import { KeptAnswers } from './reads/kept-answers.ts';
 import { toolAnswersWith } from './reads/tool-answers.ts';
 import { vaultAnswersWith } from './reads/vault-answers.ts';
-import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
-import { type Visibility, visibilityWith } from './reads/visibility.ts';
-import { type Records, recordsWith } from './resources/records.ts';
+import { vaultReadsWith } from './reads/vault-read.ts';
+import { visibilityWith } from './reads/visibility.ts';
+import { recordsWith } from './resources/records.ts';
 import { concurrencyOf } from './uses/concurrency.ts';
-import { type IdentifiedKeyUses, type KeyUses, keyUsesWith } from './uses/key-uses.ts';
-import { type IdentifiedSecretUses, type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
+import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
+import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 
-export interface ReadingParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  /** The wrapper of the keyring, and the keyring as it is stored now. */
+export interface ReadingParts extends Pick<Parts, 'store' | 'keyring' | 'now' | 'newId' | 'meter'> {
   readonly wrapper: KeyringWrapper;
   readonly storedKeyring: Sealed;
-  readonly now: () => number;
-  readonly newId: NewId;
-  /** The metrics of this plane. */
-  readonly meter: Meter;
   /** The same domain in another thread of this process. */
   readonly other?: OtherPlane | undefined;
 }
@@ -54,26 +44,7 @@ export interface OtherPlane {
   readonly tellFailed: (address: string) => void;
 }
 
-/** The broker that makes the calls. */
-interface Using {
-  readonly broker: Broker;
-}
-
-export interface ReadingDomain {
-  readonly ledger: Ledger;
-  readonly attempts: MinuteCounter;
-  readonly authenticate: Authenticator;
-  readonly vaultReads: VaultReads;
-  readonly toolSessions: ToolSessions;
-}
-
-interface Foundation extends ReadingDomain {
-  readonly parts: Parts;
-  readonly records: Records;
-  readonly people: People;
-  readonly visibility: Visibility;
-  readonly revisions: RevisionIndex;
-}
+export type ReadingDomain = ReturnType<typeof readingDomainWith>;
 
 /** Uses secrets and keys for callers who may not see them. */
 export interface Uses {
@@ -81,29 +52,25 @@ export interface Uses {
   readonly keyUses: KeyUses;
 }
 
-/** The same, on a plane of its own. It identifies nobody: the reading plane did, and its word is taken. */
-export interface UsesDomain extends Pick<ReadingDomain, 'ledger'> {
-  readonly vaultUses: IdentifiedSecretUses;
-  readonly keyUses: IdentifiedKeyUses;
-  /** Ends the threads that use keys. */
-  readonly closeThreads: () => Promise<void>;
-}
+export type UsesDomain = ReturnType<typeof usesDomainWith>;
 
-export function usesDomainWith(given: ReadingParts & Using): UsesDomain {
+/** The same, on a plane of its own. It identifies nobody: the reading plane did, and its word is taken. */
+export function usesDomainWith(given: ReadingParts & { readonly broker: Broker }) {
   const { parts, records, people, visibility, ledger } = foundationWith(given);
   const using = { ...parts, ledger, visibility, records, holders: people };
   const slots = concurrencyOf();
   const vaultUses = secretUsesWith({ ...using, slots, broker: given.broker });
   const keyUses = keyUsesWith({ ...using, slots });
+  /** `closeThreads` ends the threads that use keys. */
   return { vaultUses, keyUses, ledger, closeThreads: parts.workers.close };
 }
 
-export function readingDomainWith(given: ReadingParts): ReadingDomain {
+export function readingDomainWith(given: ReadingParts) {
   const { ledger, attempts, authenticate, vaultReads, toolSessions } = foundationWith(given);
   return { ledger, attempts, authenticate, vaultReads, toolSessions };
 }
 
-export function foundationWith(given: ReadingParts): Foundation {
+export function foundationWith(given: ReadingParts) {
   const { store, keyring, now, newId, meter, other } = given;
   const revisions = new RevisionIndex({ store, keyring });
   store.believe(revisions);
@@ -112,7 +79,7 @@ export function foundationWith(given: ReadingParts): Foundation {
   const stamps = stampsWith(keyring);
   const { wrapper, storedKeyring: stored } = given;
   const keyringSync = keyringSyncWith({ store, keyring, wrapper, stored });
-  const people = peopleWith(store, stamps);
+  const people = peopleWith({ store, stamps });
   const guard = guardWith({ ledger, authority: authorityWith({ store, stamps, people, now }), now });
   // It starts no thread until there is work.
   const workers = workerPoolWith({ onWaiting: meter.gauge('strongroom_jobs_waiting', { pool: 'material' }) });

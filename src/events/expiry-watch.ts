@@ -4,7 +4,7 @@
  * Events that were missed while nothing ran are created at the next start; if several were missed, only the nearest.
  */
 import type { NewId } from '../contract/id.ts';
-import { eventOf, resourceSubject } from '../domain/kernel/events.ts';
+import { eventOf } from '../domain/kernel/events.ts';
 import type { Stamps } from '../domain/kernel/stamps.ts';
 import { stateAt } from '../domain/resources/lifecycle.ts';
 import { UnitsRefused } from '../store/engine/engine.ts';
@@ -85,7 +85,7 @@ export class ExpiryWatch {
     const notice = { resource_id: row.id, version: row.version, expiration_date: expirationDate, days };
     if (await store.outbox.noticed(notice)) return;
     const kind = stateAt(row, time) === 'expired' ? 'resource.expired' : 'resource.near_expiry';
-    const event = eventOf(kind, { ...resourceSubject(row), expirationDate }, time, newId);
+    const event = eventOf(kind, { ...row, expirationDate }, time, newId);
     const statements = [store.outbox.addNotice(notice), store.outbox.add(stamps.stampEvent(event))];
     await store.commit([{ statements }]).then(onEvent, error => {
       if (!(error instanceof UnitsRefused)) throw error; // Refused: another replica created it.

@@ -70,7 +70,7 @@ export function toolCallsWith({ domain, signIn, onError }: HttpSurface, addresse
     if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
     await checkScope(request, context, !tool.readOnly);
     if (!tool.readOnly) return resultOfUse(await had(request, asked), request, context);
-    const result = await vaultReads.read(request, asToolResult);
+    const result = await vaultReads.read({ ...request, encoding: asToolResult });
     if ('failure' in result) return refusalTo(request, result, context);
     return { body: filtered(result as ReadAnswer, asked as ToolRead | Failure), receipt: result.receipt };
   }

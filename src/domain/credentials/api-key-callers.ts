@@ -15,11 +15,9 @@ import {
 } from '../../access/policy.ts';
 import { isId } from '../../contract/id.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
-import type { Store } from '../../store/store.ts';
-import type { Stamps } from '../kernel/stamps.ts';
-import { type Credential, isUsable, type Login, type Restrictions } from './credential.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { type Credential, isUsable, type Login, type Restrictions, shownBy } from './credential.ts';
 import { type Holder, rightsOf, rightsProvenBy } from './member-rights.ts';
-import { shownBy } from './shown-by.ts';
 
 type KeyRecord = Pick<Credential, 'row' | 'narrowing'>;
 
@@ -37,7 +35,7 @@ export interface KeyLookup<Key extends KeyRecord = KeyRecord> {
  * creator; if that is another key, the member is the one that key belongs to.
  */
 export async function makerOf(
-  { store, stamps }: { readonly store: Store; readonly stamps: Stamps },
+  { store, stamps }: Pick<Parts, 'store' | 'stamps'>,
   { row, narrowing }: KeyRecord,
 ): Promise<string | null> {
   if (narrowing.login !== undefined) return narrowing.login.member_id;
@@ -124,7 +122,6 @@ export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing
   return isOf(login, holder) && shownByAccessKey(shownBy(narrowing)).every(isHeld);
 }
 
-/** The permissions in an API key's own record. */
 export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }: Restrictions): Grant {
   return {
     role: row.role as Role,

@@ -29,14 +29,10 @@ export interface Owner {
   readonly organizationId: string;
   /** The vault that the credential is for, or that its key is in. */
   readonly vaultId: string | null;
-  /** The restrictions that its holder added. */
   readonly narrowing: KeyNarrowing | null;
 }
 
-/**
- * A refusal that knows the owner of the credential that was sent. That is for the log; the response is the same for
- * all.
- */
+/** A refusal that knows the credential's owner, for the log; the response is the same for all. */
 export class Refused extends Failure {
   readonly owner: Owner | null;
 
@@ -108,10 +104,7 @@ export function authenticatorWith(parts: AuthenticatorParts) {
     return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
   }
 
-  /**
-   * An access key from OAuth is valid while its member's epoch is unchanged and they could still read everything that
-   * it shows.
-   */
+  /** An access key from OAuth is valid while its member, in the same epoch, could read all that it shows. */
   async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
     const { login } = narrowing;
     const holder = await people.byMember(login!.member_id);
@@ -159,10 +152,7 @@ export function authenticatorWith(parts: AuthenticatorParts) {
   }
 
   return {
-    /**
-     * The access key that this connection proved before, if it sends the same token again and nothing has to be
-     * counted. Null means nothing: call `accessKey`.
-     */
+    /** The access key that this connection proved by the same token, if nothing is counted. Null proves nothing. */
     remembered: (connection: object, token: string | null, vaultId: string | null, { address }: Sender) => {
       const memory = memories.get(connection);
       if (memory === undefined || memory.token !== token) return null;

@@ -14,7 +14,14 @@ import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import { credentialKinds } from './credential.ts';
-import { boundTo, checkLife, lifeOf, type NewCredential, newFields } from './credential-records.ts';
+import {
+  boundTo,
+  checkLife,
+  lifeOf,
+  type Maker,
+  type NewCredential,
+  newFields,
+} from './credential-records.ts';
 import { restrictionKeysWith } from './restriction-keys.ts';
 
 type Kind = keyof typeof credentialKinds;
@@ -39,9 +46,9 @@ export function credentialsOf<K extends Kind, Item>(
   kind: K,
   present: (row: CredentialRow) => Item,
 ) {
-  const { store, keyring, stamps, now, newId } = parts;
+  const { store, stamps, now, newId } = parts;
   const type = credentialKinds[kind];
-  const restrictionKeys = restrictionKeysWith(parts);
+  const newRow = newCredentialWith(parts);
   const { list, get, change, revise } = revisedRecords(parts, {
     noun: plurals[kind],
     stamper: stamps.credential,
@@ -60,7 +67,6 @@ export function credentialsOf<K extends Kind, Item>(
     vaultOf: row => row.vault_id,
   });
 
-  /** Only access keys emit events. */
   const event = (event: EventKind, row: CredentialRow): Statement[] =>
     kind === 'vault' ? [accessKeyEvent(parts, event, row)] : [];
 
@@ -75,10 +81,7 @@ export function credentialsOf<K extends Kind, Item>(
       const id = newId();
       const token = mintToken(kind, id);
       const narrowing = { ...wanted.narrowing, ...boundTo(caller) };
-      const fields = newFields(caller, id, { ...wanted, narrowing, expirationDate }, now());
-      const keyed = { ...fields, digest: keyring.tokenDigest(token) };
-      const narrowing_key = kind === 'vault' ? await restrictionKeys.sealed(keyed, token) : null;
-      const row = stamps.credential.stamp({ ...keyed, kind: type, narrowing_key });
+      const row = await newRow(kind, caller, id, token, { ...wanted, narrowing, expirationDate });
       const statements = [store.credentials.insert(row), ...event('access_key.created', row)];
       await change(permit, `${type}.created`, row, { lasts: lifeOf(row), statements });
       return { ...present(row), token };
@@ -106,6 +109,18 @@ export function credentialsOf<K extends Kind, Item>(
   };
 }
 
+/** Returns the row of a new credential, which its token proves. */
+export function newCredentialWith(parts: Parts) {
+  const { keyring, stamps, now } = parts;
+  const restrictionKeys = restrictionKeysWith(parts);
+  return async (kind: Kind, maker: Maker, id: string, token: string, wanted: NewCredential, at = now()) => {
+    const digest = keyring.tokenDigest(token);
+    const fields = { ...newFields(maker, id, wanted, at), kind: credentialKinds[kind], digest };
+    const narrowing_key = kind === 'vault' ? await restrictionKeys.sealed(fields, token) : null;
+    return stamps.credential.stamp({ ...fields, narrowing_key });
+  };
+}
+
 function isOnlyRenamed(before: CredentialRow, after: CredentialRow): boolean {
   return (['expiration_date', 'max_uses', 'narrowing'] as const).every(
     column => before[column] === after[column],
@@ -117,14 +132,8 @@ export function accessKeyEvent(
   kind: EventKind,
   row: CredentialRow,
 ): Statement {
-  const subject = {
-    id: row.id,
-    type: 'access_key',
-    name: row.name,
-    organizationId: row.organization_id,
-    vaultId: row.vault_id,
-  };
-  return store.outbox.add(stamps.stampEvent(eventOf(kind, subject, row.updated_at, newId)));
+  const event = eventOf(kind, { ...row, type: 'access_key' }, row.updated_at, newId);
+  return store.outbox.add(stamps.stampEvent(event));
 }
 
 export function subjectOf<A extends Action = never>(

@@ -7,15 +7,10 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Lasts } from '../kernel/lasting.ts';
-import { searched } from '../kernel/row-check.ts';
+import { named } from '../kernel/row-check.ts';
 import { grantIn } from './api-key-callers.ts';
 import type { Restrictions } from './credential.ts';
 
-function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
-  return { name, name_search: searched(name) };
-}
-
-/** A credential to mint. */
 export interface NewCredential {
   readonly name: string;
   readonly vaultId?: string;
@@ -25,19 +20,16 @@ export interface NewCredential {
   readonly expirationDate?: number | null | undefined;
   readonly maxUses?: number | null | undefined;
   /** The identity that it belongs to and, for an access key, at which revision. */
-  readonly identity?: { readonly id: string; readonly revision: number | null };
+  readonly identity?: { readonly id: string | null; readonly revision: number | null };
 }
 
+export type Maker = Pick<Caller, 'id' | 'organizationId'>;
+
 /** The stored fields of a new credential, except its kind and what proves it. */
-export function newFields(
-  caller: Pick<Caller, 'id' | 'organizationId'>,
-  id: string,
-  wanted: NewCredential,
-  now: number,
-): Omit<CredentialRow, 'kind' | 'digest' | 'narrowing_key' | 'stamp'> {
+export function newFields(maker: Maker, id: string, wanted: NewCredential, now: number) {
   return {
     id,
-    organization_id: caller.organizationId,
+    organization_id: maker.organizationId,
     ...named(wanted.name),
     vault_id: wanted.vaultId ?? null,
     key_id: wanted.keyId ?? null,
@@ -45,7 +37,7 @@ export function newFields(
     narrowing: JSON.stringify(wanted.narrowing ?? {}),
     expiration_date: wanted.expirationDate ?? null,
     max_uses: wanted.maxUses ?? null,
-    created_by: caller.id,
+    created_by: maker.id,
     revoked_at: null,
     created_at: now,
     updated_at: now,
@@ -65,10 +57,7 @@ export type RestrictionFields = Pick<
 /** Every request with such a credential checks all of them. */
 const mostMakers = 8;
 
-/**
- * The API keys with which everything that the caller creates ends: none for a person, and for an API key without an
- * expiration date.
- */
+/** The API keys with which all that the caller creates ends; none for a person or a key without end. */
 export function boundTo(caller: Caller): Pick<Restrictions, 'made_with'> {
   const made_with = makersOf(caller);
   if (made_with.length > mostMakers)
@@ -78,7 +67,6 @@ export function boundTo(caller: Caller): Pick<Restrictions, 'made_with'> {
   return made_with.length === 0 ? {} : { made_with };
 }
 
-/** How long a credential is valid. */
 export function lifeOf({ expiration_date, narrowing }: CredentialRow): Lasts {
   const { made_with: madeWith = [] } = JSON.parse(narrowing) as Restrictions;
   return { until: expiration_date, madeWith };
@@ -95,11 +83,7 @@ export function checkLife(caller: Caller, until: number | null | undefined): voi
 }
 
 /** An update of any credential, by someone who may change the rest of it. */
-export interface CredentialUpdate {
-  readonly name?: string | undefined;
-  readonly expiration_date?: number | null | undefined;
-  readonly max_uses?: number | null | undefined;
-}
+export type CredentialUpdate = Pick<AccessKeyUpdate, 'name' | 'expiration_date' | 'max_uses'>;
 
 /** What an update changes; it extends no life that may not be extended. */
 export function changesOf(caller: Caller, row: CredentialRow, update: CredentialUpdate) {
@@ -109,10 +93,7 @@ export function changesOf(caller: Caller, row: CredentialRow, update: Credential
   return { ...named(name), expiration_date, max_uses };
 }
 
-/**
- * The life of a credential that was issued to an identity, approved for a command line, or ends with another can't be
- * extended.
- */
+/** A credential that was issued to an identity or a command line, or ends with another, can't live longer. */
 function checkGivenLife(before: CredentialRow, until: number | null): void {
   const { expiration_date, identity_revision, narrowing } = before;
   const { login, made_with } = JSON.parse(narrowing) as Restrictions;
@@ -129,7 +110,6 @@ export function tooMuch(): Failure {
   return new Failure('FORBIDDEN', { message: 'A credential can’t have more permissions than its creator' });
 }
 
-/** The permissions of a key, with the given end. */
 export function grantOf(row: CredentialRow, until: number | null): Grant {
   return { ...grantIn(row, JSON.parse(row.narrowing) as Restrictions), until };
 }
@@ -165,19 +145,25 @@ export function presentApiKey(row: CredentialRow): ApiKey {
   };
 }
 
-export function presentAccessKey(row: CredentialRow): AccessKey {
-  const { kinds, names, names_only, may_use, cidrs, rate_limit } = JSON.parse(row.narrowing) as Restrictions;
+export function presentRestrictions({ kinds, names, names_only, may_use, cidrs }: Restrictions) {
   return {
-    ...presentCommon(row),
-    vault_id: row.vault_id!,
     kinds: kinds ? [...kinds] : null,
     names: names ? [...names] : null,
     names_only: names_only ?? false,
     may_use: may_use ?? false,
     cidrs: cidrs ? [...cidrs] : null,
+  };
+}
+
+export function presentAccessKey(row: CredentialRow): AccessKey {
+  const narrowing = JSON.parse(row.narrowing) as Restrictions;
+  return {
+    ...presentCommon(row),
+    vault_id: row.vault_id!,
+    ...presentRestrictions(narrowing),
     max_uses: row.max_uses,
     uses: row.uses,
-    rate_limit: rate_limit ?? null,
+    rate_limit: narrowing.rate_limit ?? null,
     identity_id: row.identity_id,
   };
 }

@@ -5,7 +5,7 @@
  */
 import { addressSet } from '../../access/address.ts';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
+import type { Action, Shown } from '../../access/policy.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing, Restriction } from '../../contract/restrictions.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
@@ -35,15 +35,11 @@ export interface Restrictions {
   readonly parent_revision?: number;
   /** For an API key of a sign-in, or an access key from OAuth: the member and epoch, with which it ends. */
   readonly login?: Login;
-  /**
-   * For any other API key: the member who created it, directly or with another API key. Null for the operator's keys.
-   */
+  /** For any other API key: the member behind its creation; null for the operator's keys. */
   readonly maker?: string | null;
   /** For an access key from OAuth: its grant. Only the grant changes it. */
   readonly grant?: string;
-  /**
-   * The API keys that it was created with and ends with: one that expires, and those that this one was created with.
-   */
+  /** The API keys that it was created with and ends with: one that expires, and that one's own. */
   readonly made_with?: readonly string[];
 }
 
@@ -54,7 +50,11 @@ export interface Login {
   readonly proven_at?: number;
 }
 
-/** A verified record, with values that are derived once. */
+/** What an access key with these restrictions shows, as the policy describes it. */
+export function shownBy({ kinds = null, names_only = false, may_use = false }: Restrictions): Shown {
+  return { kinds, namesOnly: names_only, mayUse: may_use };
+}
+
 export interface Credential {
   readonly row: CredentialRow;
   readonly narrowing: Restrictions;
@@ -91,7 +91,7 @@ export function credentialOf(row: CredentialRow): Credential {
 }
 
 function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
-  const { kinds = null, names_only: namesOnly = false } = narrowing;
+  const { kinds, namesOnly, mayUse } = shownBy(narrowing);
   const names = narrowing.names ? [narrowing.names] : [];
   return {
     kind: 'access-key',
@@ -102,7 +102,7 @@ function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
     kinds,
     names,
     namesOnly,
-    mayUse: narrowing.may_use ?? false,
+    mayUse,
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,

@@ -24,8 +24,8 @@ import { Failure } from '../../contract/errors.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
-import { notFoundAs } from '../resources/subject.ts';
-import type { Restrictions } from './credential.ts';
+import { notFoundIn } from '../resources/subject.ts';
+import { type Restrictions, shownBy } from './credential.ts';
 import { credentialsOf, type VaultQuery } from './credential-changes.ts';
 import {
   changesOf,
@@ -36,7 +36,6 @@ import {
   presentPublicToken,
   withRestrictions,
 } from './credential-records.ts';
-import { shownBy } from './shown-by.ts';
 
 export type ApiKeys = Collection<'api-keys', ApiKey, ApiKeyCreate, ApiKeyUpdate, SearchQuery, CreatedApiKey>;
 export type AccessKeys = Collection<
@@ -74,15 +73,9 @@ export function credentialsWith(parts: Parts, records: Records) {
     async create(permit, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       const { caller } = permit;
       checkGrant(caller, { ...grantOfRole(role, caller.until), scopes, vaultIds: vault_ids });
-      const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
-      for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
+      await records.checkVaults(permit, vault_ids ?? []);
       const narrowing = { scopes, vault_ids, maker: memberBehind(caller) };
-      return api.mint(permit, {
-        name,
-        role,
-        narrowing,
-        expirationDate: expiration_date,
-      });
+      return api.mint(permit, { name, role, narrowing, expirationDate: expiration_date });
     },
 
     async update(permit, id, update) {
@@ -138,8 +131,8 @@ export function credentialsWith(parts: Parts, records: Records) {
 
     async create(permit, { key_id, name, expiration_date }) {
       const { caller } = permit;
-      const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'is not the id of a key' });
-      const key = await records.find(permit, 'key', key_id).catch(notFoundAs(missing));
+      const missing = notFoundIn('key_id', 'is not the id of a key');
+      const key = await records.find(permit, 'key', key_id).catch(missing);
       await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
       return pub.mint(permit, {
         name: name ?? key.name,

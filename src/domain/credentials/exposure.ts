@@ -17,7 +17,7 @@ import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { stateAt } from '../resources/lifecycle.ts';
 import type { CheckExposure } from '../resources/subject.ts';
-import { credentialKinds, credentialOf, isUsable, type Restrictions } from './credential.ts';
+import { credentialKinds, credentialOf, isUsable, type Restrictions, shownBy } from './credential.ts';
 
 type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
 
@@ -39,7 +39,10 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
 
   async function identityViews(organizationId: string, vaultId: string): Promise<View[]> {
     const rows = await store.identities.ofVault(organizationId, vaultId);
-    return rows.map(row => viewIn(JSON.parse(stamps.identity.believe(row).narrowing) as Restrictions));
+    return rows.map(row => {
+      const narrowing = JSON.parse(stamps.identity.believe(row).narrowing) as Restrictions;
+      return { ...shownBy(narrowing), names: narrowing.names ? [narrowing.names] : [] };
+    });
   }
 
   /** Whether it could already be read at every time at which it can be read after the change. */
@@ -68,8 +71,4 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
       'Existing access keys could then read what you may not read yourself',
     );
   };
-}
-
-function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Restrictions): View {
-  return { kinds, names: names === null ? [] : [names], namesOnly: names_only, mayUse: may_use };
 }

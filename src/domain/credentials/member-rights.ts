@@ -14,14 +14,12 @@ import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 
-/** A member, their account, and the groups that they are in. */
 export interface Holder {
   readonly member: MemberRow;
   readonly account: AccountRow;
   readonly groups: readonly MemberGroupRow[];
 }
 
-/** A role in a single vault. */
 interface GrantedVault {
   readonly vault_id: string;
   readonly role: GrantedRole;

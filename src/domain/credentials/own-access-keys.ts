@@ -13,22 +13,12 @@ import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Authenticator } from './authentication.ts';
 import { credentialKinds, isUsable, type Restrictions } from './credential.ts';
-import { accessKeyEvent, subjectOf } from './credential-changes.ts';
-import { newFields } from './credential-records.ts';
-import { restrictionKeysWith } from './restriction-keys.ts';
+import { accessKeyEvent, newCredentialWith, subjectOf } from './credential-changes.ts';
 
 export interface NewChild {
   readonly name: string;
   /** In milliseconds. It ends with its parent at the latest. */
   readonly lifetime: number;
-  readonly maxUses: number | null;
-}
-
-interface CreatedChild {
-  readonly id: string;
-  readonly name: string;
-  readonly token: string;
-  readonly expiresAt: number;
   readonly maxUses: number | null;
 }
 
@@ -44,8 +34,8 @@ const keptAfter = 24 * 3_600_000;
 const mostForgotten = 200;
 
 export function ownAccessKeysWith(parts: OwnAccessKeyParts) {
-  const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
-  const restrictionKeys = restrictionKeysWith(parts);
+  const { store, stamps, guard, authenticate, now, newId } = parts;
+  const newRow = newCredentialWith(parts);
 
   async function wholeKey(token: string | null, origin: Origin): Promise<Reader> {
     const reader = await authenticate.accessKeyAnywhere(token, origin);
@@ -76,19 +66,15 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts) {
     const own = JSON.parse(parent.narrowing) as Restrictions;
     const refreshed = own.grant === undefined ? {} : { parent_revision: parent.revision };
     const narrowing = { ...own, parent: parent.id, ...refreshed };
-    const wanted = { name, vaultId: parent.vault_id!, narrowing, expirationDate, maxUses };
-    const fields = newFields(maker, id, wanted, now());
     // An access key issued to an identity ends with any change to it, and so do its children.
-    const { identity_id, identity_revision } = parent;
-    const given = { ...fields, identity_id, identity_revision };
-    const keyed = { ...given, kind, digest: keyring.tokenDigest(token) };
-    const narrowing_key = await restrictionKeys.sealed(keyed, token);
-    const row = stamps.credential.stamp({ ...keyed, narrowing_key });
-    return { row, token, created: { id, name, token, expiresAt: expirationDate, maxUses } };
+    const identity = { id: parent.identity_id, revision: parent.identity_revision };
+    const wanted = { name, vaultId: parent.vault_id!, narrowing, expirationDate, maxUses, identity };
+    const row = await newRow('vault', maker, id, token, wanted);
+    return { row, created: { id, name, token, expiresAt: expirationDate, maxUses } };
   }
 
   return {
-    createChild: async (token: string | null, origin: Origin, wanted: NewChild): Promise<CreatedChild> => {
+    createChild: async (token: string | null, origin: Origin, wanted: NewChild) => {
       const reader = await wholeKey(token, origin);
       return retryingStale(async () => {
         const parent = await recordOf(reader);

@@ -12,20 +12,16 @@ import {
   restrictionsIn,
 } from '../../access/restricted-token.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
-import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/sealing/memory.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
-import type { Store } from '../../store/store.ts';
 import type { MinuteCounter } from '../kernel/minute-counter.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, credentialKinds, credentialOf, restricted } from './credential.ts';
 import type { RestrictionKeys } from './restriction-keys.ts';
 
-export interface RecognitionParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly stamps: Stamps;
+export interface RecognitionParts extends Pick<Parts, 'store' | 'keyring' | 'stamps'> {
   readonly attempts: MinuteCounter;
   readonly restrictionKeys: RestrictionKeys;
 }
@@ -57,7 +53,6 @@ export function recognitionWith(parts: RecognitionParts) {
     return attempts.lookUp(sender.address, () => kept.load(id, () => load(id)));
   }
 
-  /** The credential that this token belongs to, or undefined. */
   async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
     const mark = markOf(token);
     const before = proven.get(mark) ?? provenRestricted.get(mark);
@@ -78,10 +73,7 @@ export function recognitionWith(parts: RecognitionParts) {
     return credential;
   }
 
-  /**
-   * A token's restrictions are read only once its chain is verified: only then were they written by a holder of the
-   * access key.
-   */
+  /** Restrictions are read only once the chain proves that a holder of the access key wrote them. */
   async function recogniseRestricted(token: string, sender: Sender): Promise<Credential | undefined> {
     const parsed = parseRestricted(token);
     const credential = parsed === null ? undefined : await find(parsed.id, sender);

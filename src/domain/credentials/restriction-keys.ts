@@ -12,7 +12,6 @@ import { type OpenVault, type SealingParts, sealingWith } from '../resources/sea
 
 export type RestrictionKeyParts = SealingParts & Pick<Parts, 'store'>;
 
-/** The fields that identify a record. */
 type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
 
 export type RestrictionKeys = ReturnType<typeof restrictionKeysWith>;

@@ -9,19 +9,16 @@
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import type { NewId } from '../../contract/id.ts';
-import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
-import type { Store } from '../../store/store.ts';
 import { MinuteCounter } from '../kernel/minute-counter.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import type { Stamps } from '../kernel/stamps.ts';
 
 export interface ToolSession {
   readonly id: string;
   /** The access key that belongs to it; null if it was opened without one. */
   readonly credentialId: string | null;
-  /** The protocol version that was agreed on. */
   readonly revision: string;
   /** Whether its client can send its user to web pages. */
   readonly elicits: boolean;
@@ -31,19 +28,13 @@ export interface ToolSession {
 export interface Agreed {
   readonly revision: string;
   readonly client: string;
-  /** Whether it can send its user to web pages. */
   readonly elicits?: boolean;
 }
 
 export type ToolSessions = ReturnType<typeof toolSessionsWith>;
 
-export interface ToolSessionParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly stamps: Stamps;
+export interface ToolSessionParts extends Pick<Parts, 'store' | 'keyring' | 'stamps' | 'now' | 'newId'> {
   readonly attempts: MinuteCounter;
-  readonly now: () => number;
-  readonly newId: NewId;
 }
 
 export const sessionHeader = 'mcp-session-id';
@@ -110,10 +101,7 @@ export function toolSessionsWith(parts: ToolSessionParts) {
   return {
     /** Returns the new session's id, as the client will send it. The agreed values are stored with it. */
     async open(agreed: Agreed, reader: Reader | null, { address }: Origin): Promise<string> {
-      const counted = reader?.countedAs ?? address;
-      const wait = opened.blockedFor(counted);
-      if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-      opened.add(counted);
+      opened.take(reader?.countedAs ?? address);
       const id = newId();
       const token = mintToken('mcp', id);
       const time = now();

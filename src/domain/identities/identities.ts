@@ -17,17 +17,14 @@ import {
   type LoginMethod,
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
-import type { Restrictions } from '../credentials/credential.ts';
+import { type Restrictions, shownBy } from '../credentials/credential.ts';
 import { boundTo, checkLife, withRestrictions } from '../credentials/credential-records.ts';
-import { shownBy } from '../credentials/shown-by.ts';
-import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import { searched } from '../kernel/row-check.ts';
-import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import { named } from '../kernel/row-check.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
-import { notFoundAs } from '../resources/subject.ts';
 import {
   changedTrust,
   checkTrust,
@@ -36,20 +33,13 @@ import {
   noTrust,
   presentIdentity,
   trustIn,
-  vaultMissing,
 } from './identity-records.ts';
 
-export interface Identities
-  extends Collection<'identities', Identity, IdentityCreate, IdentityUpdate, SearchQuery> {
-  /** The verified row of an identity that the caller can see. */
-  find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>>;
-  /** Refuses a caller who could not read what the identity's access keys show. */
-  checkShown(caller: Caller, row: Pick<IdentityRow, 'narrowing'>): Promise<void>;
-}
+export type Identities = ReturnType<typeof identitiesWith>;
 
 type Writing = Permit<'identities:write'>;
 
-export function identitiesWith(parts: Parts, records: Records, egress: Egress): Identities {
+export function identitiesWith(parts: Parts, records: Records, egress: Egress) {
   const { store, stamps, guard, now, newId } = parts;
   const { find, list, get, change, revise, remove } = revisedRecords(parts, {
     noun: 'identities',
@@ -67,10 +57,6 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
     return guard.mayShow(caller, shownByAccessKey(shownBy(narrowed)), vault_ids);
   }
 
-  async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
-    for (const id of ids) await records.find(permit, 'vault', id).catch(notFoundAs(vaultMissing()));
-  }
-
   /** Checks the identity as a whole each time: what it shows, and whom it trusts. */
   async function checked(permit: Writing, row: Draft): Promise<void> {
     await checkShown(permit.caller, row);
@@ -79,25 +65,32 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
 
   return {
     find,
+    /** Refuses a caller who could not read what the identity's access keys show. */
     checkShown,
 
     list,
     get,
 
-    async create(permit, body) {
+    async create(permit: Writing, body: IdentityCreate): Promise<Identity> {
       const { caller } = permit;
       const draft = draftOf(caller, body);
       checkLife(caller, draft.expiration_date);
-      await checkVaults(permit, body.vault_ids);
+      await records.checkVaults(permit, body.vault_ids);
       await checked(permit, draft);
-      const row = stamps.identity.stamp(newRow(caller, newId(), draft, now()));
+      const row = stamps.identity.create(now(), {
+        id: newId(),
+        organization_id: caller.organizationId,
+        ...draft,
+        created_by: caller.id,
+        last_login_at: null,
+      });
       await change(permit, 'identity.created', row, { statements: [store.identities.insert(row)] });
       return presentIdentity(row);
     },
 
-    async update(permit, id, body) {
+    async update(permit: Writing, id: string, body: IdentityUpdate): Promise<Identity> {
       const { caller } = permit;
-      await checkVaults(permit, body.vault_ids ?? []);
+      await records.checkVaults(permit, body.vault_ids ?? []);
       return revise(permit, id, 'identity.updated', async (before, next) => {
         const row = next(changedColumns(before, body));
         checkLife(caller, row.expiration_date);
@@ -106,7 +99,7 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress): 
       });
     },
 
-    remove: (permit, id) =>
+    remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'identity.deleted', ({ revision }) => ({
         statements: store.identities.remove(id, revision),
       })),
@@ -130,23 +123,6 @@ function draftOf(caller: Caller, body: IdentityCreate): Draft {
     max_uses,
     expiration_date,
   };
-}
-
-function newRow(caller: Caller, id: string, draft: Draft, time: number): Omit<IdentityRow, 'stamp'> {
-  return {
-    id,
-    organization_id: caller.organizationId,
-    ...draft,
-    created_by: caller.id,
-    last_login_at: null,
-    created_at: time,
-    updated_at: time,
-    revision: 1,
-  };
-}
-
-function named(name: string): Pick<IdentityRow, 'name' | 'name_search'> {
-  return { name, name_search: searched(name) };
 }
 
 function restrictionsText(before: Restrictions, body: IdentityUpdate): string {

@@ -1,12 +1,14 @@
 /** The row of an identity: how it is created, changed and presented. */
+
 import type { Egress } from '../../access/egress.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { invalid } from '../../contract/errors.ts';
 import type { Identity, IdentityUpdate, LoginMethod } from '../../contract/identities.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import { authoritiesIn } from '../../material/client-certificate.ts';
 import { keySetOf } from '../../material/web-token.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Restrictions } from '../credentials/credential.ts';
+import { presentRestrictions } from '../credentials/credential-records.ts';
 import type { ClaimPatterns } from './conditions.ts';
 
 /** What a proof is checked against. */
@@ -55,9 +57,7 @@ export function changedTrust(before: Trust, body: IdentityUpdate): Trust {
   return { ...before, ...Object.fromEntries(sent) };
 }
 
-/**
- * Refuses conditions that can never be met, conditions that anyone could meet, and an issuer that can't be reached.
- */
+/** Refuses conditions that no one or anyone could meet, and an issuer that can't be reached. */
 export async function checkTrust(method: LoginMethod, trust: Trust, egress: Egress): Promise<void> {
   const stray = parts.find(part => !takes[method].includes(part) && !isEmpty(trust[part]));
   if (stray !== undefined) throw invalid(stray, `is not used by the method ${method}`);
@@ -102,25 +102,17 @@ async function checkIssuer({ issuer, jwks, audience }: Trust, egress: Egress): P
   if (url!.search !== '' || url!.hash !== '') throw invalid('issuer', 'must not have a query or a fragment');
 }
 
-export function vaultMissing(): Failure {
-  return new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
-}
-
 export function presentIdentity(row: IdentityRow): Identity {
-  const { vault_ids, kinds, names, names_only, may_use, cidrs, rate_limit } = grantedIn(row);
+  const granted = grantedIn(row);
   return {
     id: row.id,
     name: row.name,
     method: row.method as LoginMethod,
     ...(JSON.parse(row.trust) as Pick<Identity, keyof Trust>),
-    vault_ids: [...vault_ids],
-    kinds: kinds ? [...kinds] : null,
-    names: names ? [...names] : null,
-    names_only: names_only ?? false,
-    may_use: may_use ?? false,
-    cidrs: cidrs ? [...cidrs] : null,
+    vault_ids: [...granted.vault_ids],
+    ...presentRestrictions(granted),
     max_uses: row.max_uses,
-    rate_limit: rate_limit ?? null,
+    rate_limit: granted.rate_limit ?? null,
     lifetime: row.lifetime,
     expiration_date: isoOrNull(row.expiration_date),
     last_login_at: isoOrNull(row.last_login_at),

@@ -9,7 +9,6 @@ import { type KeySet, keySetOf } from '../../material/web-token.ts';
 export type Issuers = ReturnType<typeof issuersWith>;
 
 interface IssuerParts {
-  /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   readonly now: () => number;
 }

@@ -8,16 +8,14 @@
 import { addressSet } from '../../access/address.ts';
 import type { Origin } from '../../access/caller.ts';
 import { mintToken } from '../../access/token.ts';
-import type { CreatedAccessKey } from '../../contract/access.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isShownText } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
-import { credentialKinds, type Restrictions } from '../credentials/credential.ts';
-import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
-import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
-import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
+import type { Restrictions } from '../credentials/credential.ts';
+import { accessKeyEvent, newCredentialWith, subjectOf } from '../credentials/credential-changes.ts';
+import { presentAccessKey } from '../credentials/credential-records.ts';
 import { retryingStale, StaleChange } from '../kernel/conflict-retries.ts';
 import { MinuteCounter } from '../kernel/minute-counter.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -30,13 +28,6 @@ export interface LoginRequest {
   readonly proof: LoginProof;
   /** One of the identity's vaults; the first by default. */
   readonly vaultId?: string | undefined;
-}
-
-interface LoggedIn {
-  readonly accessKey: CreatedAccessKey;
-  readonly identity: { readonly id: string; readonly name: string };
-  /** The lifetime of the access key, in seconds. */
-  readonly lifetime: number;
 }
 
 export type Logins = ReturnType<typeof loginsWith>;
@@ -52,9 +43,9 @@ const mostLogins = 1_200;
 const longestName = 255;
 
 export function loginsWith(parts: LoginParts) {
-  const { store, keyring, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
+  const { store, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
-  const restrictionKeys = restrictionKeysWith(parts);
+  const newRow = newCredentialWith(parts);
   const given = new MinuteCounter(now, mostLogins);
 
   async function find(id: string): Promise<IdentityRow | undefined> {
@@ -62,7 +53,6 @@ export function loginsWith(parts: LoginParts) {
     return row && stamps.identity.believe(row);
   }
 
-  /** The vault to open. */
   async function vaultFor(identity: IdentityRow, asked: string | undefined): Promise<string> {
     const { vault_ids } = grantedIn(identity);
     const id = vault_ids.find(one => asked === undefined || one === asked);
@@ -83,7 +73,7 @@ export function loginsWith(parts: LoginParts) {
     const { vault_ids: _, ...narrowing } = granted;
     const id = newId();
     const token = mintToken('vault', id);
-    const creator = { id: identity.id, organizationId: identity.organization_id };
+    const maker = { id: identity.id, organizationId: identity.organization_id };
     const time = now();
     const end = time + identity.lifetime * 1_000;
     const wanted = {
@@ -94,18 +84,10 @@ export function loginsWith(parts: LoginParts) {
       maxUses: identity.max_uses,
       identity,
     };
-    const fields = newFields(creator, id, wanted, time);
-    const keyed = { ...fields, kind: credentialKinds.vault, digest: keyring.tokenDigest(token) };
-    const narrowing_key = await restrictionKeys.sealed(keyed, token);
-    return { row: stamps.credential.stamp({ ...keyed, narrowing_key }), token };
+    return { row: await newRow('vault', maker, id, token, wanted, time), token };
   }
 
-  async function keep(
-    identity: IdentityRow,
-    row: CredentialRow,
-    proven: Proven,
-    origin: Origin,
-  ): Promise<void> {
+  async function keep(identity: IdentityRow, row: CredentialRow, proven: Proven, origin: Origin) {
     const { id, name, organization_id: organizationId } = identity;
     const { subjects = [], statements = [], touches = [], details } = proven;
     await guard.used({ kind: 'identity', id, name, organizationId, origin }, 'access-key.created', {
@@ -135,6 +117,7 @@ export function loginsWith(parts: LoginParts) {
       throw isUsed ? new ProofRefused('jti: the token was used before') : error;
     });
     const { id, name } = identity!;
+    /** In seconds. */
     const lifetime = Math.floor((row.expiration_date! - row.created_at) / 1_000);
     return { accessKey: { ...presentAccessKey(row), token }, identity: { id, name }, lifetime };
   }
@@ -147,7 +130,7 @@ export function loginsWith(parts: LoginParts) {
     throw new Failure('UNAUTHORIZED');
   }
 
-  async function attempt(request: LoginRequest, origin: Origin): Promise<LoggedIn> {
+  async function attempt(request: LoginRequest, origin: Origin) {
     const identity = await find(request.identityId);
     try {
       return await admit(request, identity, origin);
@@ -159,7 +142,7 @@ export function loginsWith(parts: LoginParts) {
 
   return {
     /** Throws UNAUTHORIZED for every refusal, or RATE_LIMITED after too many. */
-    login: (request: LoginRequest, origin: Origin): Promise<LoggedIn> =>
+    login: (request: LoginRequest, origin: Origin) =>
       attempts.lookUp(origin.address, () => retryingStale(() => attempt(request, origin))),
   };
 }
@@ -177,10 +160,7 @@ function claimedOf({ organization_id, id, name }: IdentityRow) {
   return { organizationId: organization_id, subject: { type: 'identity', id, name } };
 }
 
-/**
- * Lets a list of access keys show which machine has which. An issuer's subject can contain characters that names must
- * not.
- */
+/** Shows which machine has which key. An issuer's subject can contain characters that names must not. */
 function nameOf({ name }: IdentityRow, subject: string): string {
   const whole = `${name}: ${subject}`;
   return isShownText(subject) && [...whole].length <= longestName ? whole : name;

@@ -44,7 +44,6 @@ export interface Proven {
   readonly madeWith?: readonly string[] | undefined;
 }
 
-/** The reason for the refusal, for the operator. */
 export class ProofRefused extends Error {}
 
 const longestSubject = 200;

@@ -3,39 +3,25 @@
  * once, shown once, listed without its secret, expires, and can be limited to a number of logins. Its holder can read
  * what the identity's access keys show, so its creator must be allowed to.
  */
-import { Failure, invalid } from '../../contract/errors.ts';
-import type {
-  CreatedSecretId,
-  SecretId,
-  SecretIdCreate,
-  SecretIdQuery,
-  SecretIdUpdate,
-} from '../../contract/identities.ts';
+
+import { invalid } from '../../contract/errors.ts';
+import type { CreatedSecretId, SecretId, SecretIdCreate, SecretIdUpdate } from '../../contract/identities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import { credentialsOf } from '../credentials/credential-changes.ts';
 import { changesOf, presentCommon } from '../credentials/credential-records.ts';
-import type { Collection } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { notFoundAs } from '../resources/subject.ts';
+import { notFoundIn } from '../resources/subject.ts';
 import type { Identities } from './identities.ts';
-
-export type SecretIds = Collection<
-  'identities',
-  SecretId,
-  SecretIdCreate,
-  SecretIdUpdate,
-  SecretIdQuery,
-  CreatedSecretId
->;
 
 const day = 24 * 3_600_000;
 const defaultLife = 30 * day;
 const longestLife = 366 * day;
 
-export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
+export function secretIdsWith(parts: Parts, identities: Identities) {
   const { now } = parts;
   const { list, get, mint, revise, revoke } = credentialsOf(parts, 'login', presentSecretId);
-  const missing = new Failure('NOT_FOUND', { field: 'identity_id', reason: 'is not the id of an identity' });
+  const missing = notFoundIn('identity_id', 'is not the id of an identity');
 
   function checkEnd(until: number | null | undefined): void {
     if (until === null || until! > now() + longestLife)
@@ -46,9 +32,12 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
     list,
     get,
 
-    async create(permit, { identity_id, name, expiration_date, max_uses }) {
+    async create(
+      permit: Permit<'identities:write'>,
+      { identity_id, name, expiration_date, max_uses }: SecretIdCreate,
+    ): Promise<CreatedSecretId> {
       const { caller } = permit;
-      const identity = await identities.find(permit, identity_id).catch(notFoundAs(missing));
+      const identity = await identities.find(permit, identity_id).catch(missing);
       await identities.checkShown(caller, identity);
       checkEnd(expiration_date);
       const usual = Math.min(now() + defaultLife, caller.until ?? Number.POSITIVE_INFINITY);
@@ -60,7 +49,7 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
       });
     },
 
-    async update(permit, id, update) {
+    async update(permit: Permit<'identities:write'>, id: string, update: SecretIdUpdate): Promise<SecretId> {
       const { caller } = permit;
       checkEnd(update.expiration_date);
       return revise(permit, id, async before => {

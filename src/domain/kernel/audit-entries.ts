@@ -7,7 +7,6 @@ import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { type AuditEntry, logText } from '../../logs/entries.ts';
 import type { Subject, SubjectChange } from './subjects.ts';
 
-/** The actor that an entry names. */
 export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & {
   readonly kind: string;
   /** For an access key: the restrictions that its holder added. */

@@ -10,9 +10,7 @@ export class StaleChange extends Failure {
 }
 
 const attempts = 12;
-/**
- * In milliseconds. The winning change may still be on its way to the disk, so retrying immediately would lose again.
- */
+/** In milliseconds. The winning change may not be on disk yet, so an immediate retry would lose again. */
 const longestPause = 10;
 
 export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {

@@ -2,18 +2,18 @@
 import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { EventKind as AskedFor, DisabledReason, testKind } from '../../contract/webhooks.ts';
-import type { ResourceRow } from '../../store/records/resources.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
 import type { EventFacts } from './stamps.ts';
 
 export type EventKind = AskedFor | typeof testKind;
 
+/** A row as events tell of it; its other columns don't matter. */
 export interface EventSubject {
   readonly id: string;
   readonly type: string;
   readonly name: string;
-  readonly organizationId: string;
-  readonly vaultId: string | null;
+  readonly organization_id: string;
+  readonly vault_id: string | null;
   readonly version?: number;
   /** The expiration date, in events about expiry. */
   readonly expirationDate?: number;
@@ -21,20 +21,20 @@ export interface EventSubject {
 }
 
 export function eventOf(kind: EventKind, subject: EventSubject, now: number, newId: NewId): EventFacts {
-  const { id, type, name, vaultId, version, expirationDate, reason } = subject;
+  const { id, type, name, organization_id, vault_id, version, expirationDate, reason } = subject;
   const data = {
     id,
     type,
     name,
-    vault_id: vaultId,
+    vault_id,
     ...(version ? { version } : {}),
     ...(expirationDate === undefined ? {} : { expiration_date: iso(expirationDate) }),
     ...(reason === undefined ? {} : { reason }),
   };
   return {
     id: newId(),
-    organization_id: subject.organizationId,
-    vault_id: vaultId,
+    organization_id,
+    vault_id,
     resource_id: id,
     type: kind,
     payload: JSON.stringify({ type: kind, timestamp: iso(now), data }),
@@ -42,17 +42,6 @@ export function eventOf(kind: EventKind, subject: EventSubject, now: number, new
   };
 }
 
-export function resourceSubject(row: ResourceRow): EventSubject {
-  return {
-    id: row.id,
-    type: row.type,
-    name: row.name,
-    organizationId: row.organization_id,
-    vaultId: row.vault_id,
-    version: row.version,
-  };
-}
-
 export function webhookSubject(row: WebhookRow): EventSubject {
-  return { id: row.id, type: 'webhook', name: row.name, organizationId: row.organization_id, vaultId: null };
+  return { ...row, type: 'webhook', vault_id: null };
 }

@@ -15,7 +15,6 @@ const idleTurn = 0.2;
 /** Jobs in progress at once, per caller. */
 const mostUnderWay = 4;
 
-/** A job that runs in turns. */
 export interface Work {
   /** Call it before more work than a turn allows. Waits for the next turn only if this one is over. */
   pause(): Promise<void> | undefined;

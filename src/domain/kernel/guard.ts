@@ -34,20 +34,16 @@ import type {
 export interface Authority {
   /** The conditions that a transaction in the caller's name depends on; empty if no row proves who the caller is. */
   conditions(caller: Caller): Statement[];
-  /** Whether the authority has expired. */
   isOver(caller: Caller): boolean;
   /** The caller as stored now; null if it is no longer valid or its permissions changed. */
   renewed(caller: Caller): Promise<Caller | null>;
 }
 
-/** Actions that change something. */
 export type ChangeAction = Extract<Action, `${string}:write`>;
 /** Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. */
 type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
 
-/**
- * Proof from the guard that this caller may do this. It is requested once, and every lookup and change requires it.
- */
+/** Proof from the guard that this caller may do this. Every lookup and change requires it. */
 export interface Permit<A extends Action = Action> {
   readonly [issued]: true;
   readonly caller: Caller;
@@ -59,7 +55,6 @@ declare const issued: unique symbol;
 
 export type Guard = ReturnType<typeof guardWith>;
 
-/** A row that belongs to an organization. */
 interface Owned {
   /** Null for rows of the deployment, which no caller can find. */
   readonly organization_id: string | null;
@@ -69,7 +64,6 @@ declare const watched: unique symbol;
 /** Entries that only the guard can return. */
 export type Watched<T> = AsyncIterable<T> & { readonly [watched]: true };
 
-/** An action in a caller's name. */
 interface Deed extends Change {
   readonly verb: AuditAction;
   /** The subject that a refusal names. */
@@ -84,22 +78,21 @@ const renewals = 5;
 const stretch = 500;
 const longestStretch = 1_000;
 
-interface GuardParts {
-  readonly ledger: Ledger;
-  readonly authority: Authority;
-  readonly now: () => number;
-}
-
-export function guardWith({ ledger, authority, now }: GuardParts) {
+export function guardWith({
+  ledger,
+  authority,
+  now,
+}: {
+  ledger: Ledger;
+  authority: Authority;
+  now: () => number;
+}) {
   async function deny(caller: Caller, action: Action, subject: Subject | null, why = {}): Promise<never> {
     await ledger.refusals.denial(entryOf(caller, action, 'denied', subject, null, {}));
     throw new Failure('FORBIDDEN', why);
   }
 
-  /**
-   * Refuses an action in a vault that the permit doesn't cover, or on the whole organization with a permit for some
-   * vaults.
-   */
+  /** Refuses an action in a vault, or on the organization as a whole, that the permit doesn't cover. */
   async function checkReach(permit: Permit, subject: Subject): Promise<void> {
     if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
@@ -145,11 +138,7 @@ export function guardWith({ ledger, authority, now }: GuardParts) {
     throw new Failure('UNAUTHORIZED');
   }
 
-  async function store<A extends Action>(
-    caller: Caller,
-    verb: AuditAction,
-    change: GuardedChange<A>,
-  ): Promise<string> {
+  async function store<A extends Action>(caller: Caller, verb: AuditAction, change: GuardedChange<A>) {
     const { subjects, statements, touches = [], unique } = change;
     for (const subject of subjects) await checkLasting(caller, subject.verb ?? verb, subject);
     const entries = (by: Caller) => entriesOf(by, verb, subjects);
@@ -188,10 +177,7 @@ export function guardWith({ ledger, authority, now }: GuardParts) {
     }
   }
 
-  /**
-   * Refuses a caller who may do this nowhere. With further actions, the permit applies where the caller has all of
-   * them.
-   */
+  /** Refuses a caller who may do this nowhere. With further actions, the permit applies where all are held. */
   async function admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]) {
     const vaults = vaultsAllowing(caller, action, ...others);
     if (vaults?.length === 0)

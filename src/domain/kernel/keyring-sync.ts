@@ -66,16 +66,12 @@ export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSync
       for (let looks = 0; looks < 2 && !sealed.every(bytes => keyring.knows(bytes)); looks++) await refresh();
     },
 
-    /**
-     * Call it before sealing: it makes the current term known, and returns the statement that refuses the transaction
-     * if the term is no longer current.
-     */
+    /** Call it before sealing. The statement refuses the transaction if the term is no longer current. */
     requireCurrent: async (): Promise<Statement> => {
       await refresh();
       return store.keyring.requireCurrent(known);
     },
 
-    /** The provider of the root key that wraps the stored keyring. */
     rootKeyProvider: (): string => factsOf(known).provider,
   };
 }

@@ -91,10 +91,7 @@ const givesNothing = {
   ],
 } as const satisfies Readonly<Record<string, readonly AuditAction[]>>;
 
-/**
- * Actions that take away, show, refuse or maintain grant nothing by themselves; each of the others must be
- * classified.
- */
+/** Actions that take away, show, refuse or maintain grant nothing; the others must be classified. */
 type Undecided = Exclude<
   ActionThat<'creates' | 'changes' | 'regrants' | 'restores' | 'reverts'>,
   (typeof gives)[number] | (typeof givesNothing)[keyof typeof givesNothing][number]

@@ -18,6 +18,5 @@ export interface Parts {
   readonly workers: WorkerPool;
   readonly now: () => number;
   readonly newId: NewId;
-  /** The metrics of this plane. */
   readonly meter: Meter;
 }

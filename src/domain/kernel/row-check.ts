@@ -42,11 +42,13 @@ export function rowCheckWith(stamps: Stamps): IsSound {
   };
 }
 
-/** The search form of a name is derived from the name, which is stamped. */
-export const searched = (name: string): string => name.toLowerCase();
+/** The columns of a name. Its search form is derived from the name, which is stamped. */
+export function named(name: string) {
+  return { name, name_search: name.toLowerCase() };
+}
 
 function isFoundByItsName({ name, name_search }: StampedRow): boolean {
-  return name_search === undefined || name_search === searched(String(name));
+  return name_search === undefined || name_search === named(String(name)).name_search;
 }
 
 /** The event's facts as the delivery repeats them. The event's own stamp is valid only if they are the same. */

@@ -34,6 +34,8 @@ import type { UseRuleRow } from '../../store/records/use-rules.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
 
 type Unstamped<Row> = Omit<Row, 'stamp'>;
+/** A row without the columns that every first revision gets. */
+export type Created<Row> = Omit<Row, 'stamp' | 'created_at' | 'updated_at' | 'revision'>;
 
 interface Stamped {
   readonly stamp: Stamp;
@@ -56,6 +58,8 @@ export interface Marker<Row> {
 
 /** A kind of row whose every change is also in the audit log. */
 export interface Stamper<Row> extends Marker<Row> {
+  /** The first revision of a row. */
+  create(now: number, row: Created<Row>): Row;
   /** The next revision of a row. */
   revise<R extends Row>(before: R, changes: Partial<Row>, now: number): R;
   /** Like `believe`, without copying the row. */
@@ -64,30 +68,9 @@ export interface Stamper<Row> extends Marker<Row> {
   believe<R extends Row>(row: R & Audited): R;
 }
 
-export interface Stamps {
-  readonly resource: Stamper<ResourceRow>;
-  readonly credential: Stamper<CredentialRow>;
-  readonly identity: Stamper<IdentityRow>;
-  readonly organization: Stamper<OrganizationRow>;
-  readonly member: Stamper<MemberRow>;
-  readonly memberGroup: Stamper<MemberGroupRow>;
-  readonly account: Stamper<AccountRow>;
-  readonly passkey: Stamper<PasskeyRow>;
-  readonly session: Stamper<DashboardSessionRow>;
-  readonly webhook: Stamper<WebhookRow>;
-  readonly useRule: Stamper<UseRuleRow>;
-  readonly approval: Stamper<ApprovalRow>;
-  readonly oauthGrant: Stamper<OAuthGrantRow>;
-  readonly toolSession: Marker<ToolSessionRow>;
-  readonly lockOut: Marker<LockOutRow>;
-  readonly deviceLogin: Marker<DeviceLoginRow>;
-  stampEvent(event: EventFacts): EventRow;
-  believeEvent<E extends EventFacts & Stamped>(event: E): E;
-  stampVersion(row: Unstamped<VersionRow>): VersionRow;
-  believeVersion(row: VersionRow): VersionRow;
-}
+export type Stamps = ReturnType<typeof stampsWith>;
 
-export function stampsWith(keyring: Keyring): Stamps {
+export function stampsWith(keyring: Keyring) {
   function marker<Row extends Stamped>(kind: string, table: keyof typeof columns): Marker<Row> {
     const { written, read } = formsOf<Row>(table);
     const holds = ({ names }: Form<Row>, row: Row) =>
@@ -117,6 +100,8 @@ export function stampsWith(keyring: Keyring): Stamps {
       stamp,
       vouched,
       check,
+      create: (now, row) =>
+        stamp({ ...row, created_at: now, updated_at: now, revision: 1 } as unknown as Unstamped<Row>),
       revise: (before, changes, now) =>
         stamp({ ...before, ...changes, updated_at: now, revision: before.revision + 1 }) as typeof before,
       believe: row => {
@@ -129,38 +114,33 @@ export function stampsWith(keyring: Keyring): Stamps {
   const event = marker<EventFacts & Stamped>('event', 'events');
   const version = marker<VersionRow>('version', 'versions');
   return {
-    resource: stamper('resource', 'resources'),
-    credential: stamper('credential', 'credentials'),
-    identity: stamper('identity', 'identities'),
-    organization: stamper('organization', 'organizations'),
-    member: stamper('member', 'members'),
-    memberGroup: stamper('member-group', 'member_groups'),
-    account: stamper('account', 'accounts'),
-    passkey: stamper('passkey', 'passkeys'),
-    session: stamper('session', 'sessions'),
-    webhook: stamper('webhook', 'webhooks'),
-    useRule: stamper('use-rule', 'use_rules'),
-    approval: stamper('approval', 'approvals'),
-    oauthGrant: stamper('oauth-grant', 'oauth_grants'),
-    toolSession: marker('tool-session', 'mcp_sessions'),
-    lockOut: marker('lock-out', 'lock_outs'),
-    deviceLogin: marker('device-login', 'device_logins'),
-    stampEvent: facts => ({ ...event.stamp(facts), fanned: 0 }),
+    resource: stamper<ResourceRow>('resource', 'resources'),
+    credential: stamper<CredentialRow>('credential', 'credentials'),
+    identity: stamper<IdentityRow>('identity', 'identities'),
+    organization: stamper<OrganizationRow>('organization', 'organizations'),
+    member: stamper<MemberRow>('member', 'members'),
+    memberGroup: stamper<MemberGroupRow>('member-group', 'member_groups'),
+    account: stamper<AccountRow>('account', 'accounts'),
+    passkey: stamper<PasskeyRow>('passkey', 'passkeys'),
+    session: stamper<DashboardSessionRow>('session', 'sessions'),
+    webhook: stamper<WebhookRow>('webhook', 'webhooks'),
+    useRule: stamper<UseRuleRow>('use-rule', 'use_rules'),
+    approval: stamper<ApprovalRow>('approval', 'approvals'),
+    oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
+    toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
+    lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),
+    deviceLogin: marker<DeviceLoginRow>('device-login', 'device_logins'),
+    stampEvent: (facts: EventFacts): EventRow => ({ ...event.stamp(facts), fanned: 0 }),
     believeEvent: event.vouched,
     stampVersion: version.stamp,
     believeVersion: version.vouched,
   };
 }
 
-/**
- * The columns that the stamps of one schema version cover, in order, and the values of later columns in such a row.
- */
+/** The columns that the stamps of one schema version cover, and the values of later ones in such a row. */
 interface Form<Row> {
   readonly names: readonly string[];
-  /**
-   * Whether the columns that it doesn't cover are empty. Columns that an older release running beside this one may
-   * leave empty don't count.
-   */
+  /** Whether columns that it doesn't cover are empty, except those an older release beside this one leaves so. */
   covers(row: object): boolean;
   before(row: Row): Partial<Row>;
 }

@@ -16,7 +16,6 @@ export type Allowed<Row, A extends Action> = Row & { readonly [allowed]: A };
 /** Such a row, or one that is being created and therefore wasn't looked up. */
 export type MaybeAllowed<Row, A extends Action> = Row & { readonly [allowed]?: A };
 
-/** The subject of an action. */
 export interface Subject {
   readonly type: string;
   readonly id: string;
@@ -56,7 +55,6 @@ export interface DeploymentChange {
   readonly touches: readonly string[];
 }
 
-/** A change of the service to its own logs. */
 export interface OwnChange {
   readonly details: Readonly<Record<string, unknown>>;
   readonly statements: readonly Statement[];
@@ -64,7 +62,6 @@ export interface OwnChange {
   readonly carried?: readonly SubjectChange[];
 }
 
-/** The account that a caller claimed. */
 export interface Claimed {
   readonly organizationId: string;
   readonly subject: Subject;

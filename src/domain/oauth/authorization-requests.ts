@@ -17,7 +17,6 @@ export interface AuthorizationRequest {
   readonly challenge: string;
   readonly resource: string;
   readonly scopes: readonly OAuthScope[];
-  /** The redirect with these parameters. */
   returnTo(told: Readonly<Record<string, string>>): string;
 }
 
@@ -75,7 +74,6 @@ function checked(sent: URLSearchParams, issuer: string) {
   return { challenge, resource: resourceIn(sent.getAll('resource'), issuer) };
 }
 
-/** The tool endpoint of this issuer. */
 export function resourceOf(issuer: string): string {
   return `${issuer}/mcp`;
 }

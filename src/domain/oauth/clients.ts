@@ -74,11 +74,6 @@ const mostKept = 200;
 const longestId = 2_048;
 const registered = /^registered\.([\w-]+)\.([\w-]+)$/;
 
-interface Kept {
-  readonly client: OAuthClient | null;
-  readonly until: number;
-}
-
 export function oauthClientsWith(parts: OAuthClientParts) {
   const { keyring, documents, mayFetch, fetchDocument, now } = parts;
   const known = new Map(
@@ -86,7 +81,7 @@ export function oauthClientsWith(parts: OAuthClientParts) {
   );
   const knownNames = new Set([...known.values()].map(({ name }) => skeletonOf(name)));
   const imitates = (name: string) => knownNames.has(skeletonOf(name));
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, { readonly client: OAuthClient | null; readonly until: number }>();
   const fetching = new Map<string, Promise<OAuthClient | null>>();
   const markOf = (text: string) => keyring.blindIndex('oauth-client', text);
 
@@ -101,10 +96,7 @@ export function oauthClientsWith(parts: OAuthClientParts) {
     }
   }
 
-  /**
-   * However many requests there are, an address is fetched once at a time, and not again for a while, whatever the
-   * result.
-   */
+  /** An address is fetched once at a time, and not again for a while, whatever the result. */
   async function fetched(id: string): Promise<OAuthClient | null> {
     const before = kept.get(id);
     if (before !== undefined && now() < before.until) return before.client;

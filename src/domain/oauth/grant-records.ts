@@ -51,7 +51,6 @@ export function grantRecordsWith(parts: Parts, people: People) {
     return row && stamps.oauthGrant.believe(row);
   }
 
-  /** Removes the grant and revokes its access key. */
   async function end(row: OAuthGrantRow, by: Caller | Origin, reason: string): Promise<void> {
     const key = await keyOf(row);
     const isLiving = key !== undefined && key.revoked_at === null;

@@ -3,6 +3,7 @@
  * for how long: never more than they may read themselves. They can see and end their grants whatever their role; the
  * resulting access keys are listed and revoked with all others.
  */
+
 import type { Caller, Origin } from '../../access/caller.ts';
 import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
 import { shownByAccessKey } from '../../access/policy.ts';
@@ -11,7 +12,7 @@ import { Failure } from '../../contract/errors.ts';
 import { type ConsentBody, defaultGrantLife, type OAuthGrant } from '../../contract/oauth.ts';
 import { iso } from '../../contract/text.ts';
 import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
-import { shownBy } from '../credentials/shown-by.ts';
+import { shownBy } from '../credentials/credential.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
@@ -68,7 +69,7 @@ export function oauthGrantsWith(
   ) {
     const grantId = newId();
     const code = mintToken('code', grantId);
-    const row = stamps.oauthGrant.stamp({
+    const row = stamps.oauthGrant.create(now(), {
       id: grantId,
       organization_id: member.organization_id,
       member_id: member.id,
@@ -85,9 +86,6 @@ export function oauthGrantsWith(
       refresh: null,
       rotations: 0,
       expires_at: until,
-      created_at: now(),
-      updated_at: now(),
-      revision: 1,
     });
     return { row, code };
   }

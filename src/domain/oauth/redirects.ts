@@ -21,7 +21,6 @@ function withoutPort(uri: string): string {
   return port === undefined || !isThisMachine(host!) ? uri : `${before}${host}${rest ?? ''}`;
 }
 
-/** The redirect URI with the parameters for the client. */
 export function redirection(uri: string, told: Readonly<Record<string, string | null>>): string {
   const url = new URL(uri);
   for (const [name, value] of Object.entries(told)) if (value !== null) url.searchParams.append(name, value);

@@ -34,7 +34,6 @@ export function refreshTokensWith(keyring: Keyring) {
     isPreceding: (token: string, row: OAuthGrantRow): boolean =>
       equalBytes(keyring.tokenDigest(nextOf(token, row)), row.refresh!),
 
-    /** The tokens issued for a refresh token. */
     after: (token: string, row: OAuthGrantRow) => ({
       access: mintToken('vault', row.access_key_id, secretOf('access after', token)),
       next: nextOf(token, row),

@@ -15,8 +15,8 @@ import { equalBytes } from '../../keyring/keyring.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import { credentialKinds } from '../credentials/credential.ts';
-import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
-import { lifeOf, newFields } from '../credentials/credential-records.ts';
+import { accessKeyEvent, newCredentialWith, subjectOf } from '../credentials/credential-changes.ts';
+import { lifeOf } from '../credentials/credential-records.ts';
 import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import { MinuteCounter } from '../kernel/minute-counter.ts';
@@ -60,6 +60,7 @@ export function tokenRequestsWith(
 ) {
   const { store, keyring, stamps, guard, now } = parts;
   const tokens = refreshTokensWith(keyring);
+  const newRow = newCredentialWith(parts);
   const restrictionKeys = restrictionKeysWith(parts);
   const refreshed = new MinuteCounter(now, mostRefreshes);
   const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
@@ -75,7 +76,6 @@ export function tokenRequestsWith(
     throw new OAuthError('invalid_grant', 'the code or refresh token is not valid for this request');
   }
 
-  /** Whether the other parameters of the request match the grant. */
   function isFor(row: OAuthGrantRow, { clientId, resource }: TokenRequest): boolean {
     return (clientId === null || clientId === clientIn(row).id) && resource === row.resource;
   }
@@ -94,9 +94,7 @@ export function tokenRequestsWith(
     const name = `${clientIn(row).name} for ${person.member.email}`;
     const at = now();
     const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row, at) };
-    const fields = newFields(maker, row.access_key_id, wanted, at);
-    const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
-    return stamps.credential.stamp({ ...keyed, narrowing_key: await restrictionKeys.sealed(keyed, token) });
+    return newRow('vault', maker, row.access_key_id, token, wanted, at);
   }
 
   /** The lifetime of the key is computed as of `at`. */
@@ -160,9 +158,7 @@ export function tokenRequestsWith(
     if (!isNewest && !isRepeated) return refuseUsed(row, token, origin);
     if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
     if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
-    const wait = refreshed.blockedFor(row.id);
-    if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    refreshed.add(row.id);
+    refreshed.take(row.id);
     return renew(row, token, origin, isRepeated);
   }
 
@@ -177,12 +173,7 @@ export function tokenRequestsWith(
     return refuse(row, origin, 'the refresh token was used before');
   }
 
-  async function renew(
-    row: OAuthGrantRow,
-    token: string,
-    origin: Origin,
-    isRepeated: boolean,
-  ): Promise<Issued> {
+  async function renew(row: OAuthGrantRow, token: string, origin: Origin, isRepeated: boolean) {
     const [person, before] = [await holderOf(row), await keyOf(row)];
     if (person === undefined || before === undefined || before.revoked_at !== null) {
       await end(row, origin, 'its access key was revoked, or its member may not give it any more');

@@ -20,9 +20,7 @@ const fresh = 60_000;
 const patience = 1_000;
 /** In bytes: checking the indexes of an embedded database of this size takes about a second. */
 const largestChecked = 128 * 2 ** 20;
-/**
- * In milliseconds, how long it blocks other work. Measured in time, because a link can be one entry or a whole block.
- */
+/** In milliseconds, how long it blocks other work: a link can be one entry or a whole block. */
 const longestTurn = 5;
 
 interface Result {

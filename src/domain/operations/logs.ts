@@ -1,4 +1,5 @@
 /** Reads the request log and the audit log: only the organization's own entries. */
+
 import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -12,6 +13,7 @@ import type { Ledger } from '../../logs/ledger.ts';
 import type { Shown, ShownLinks } from '../../logs/shown-links.ts';
 import type { AuditFilter, PlacedAuditRow } from '../../store/records/logs.ts';
 import type { RequestBlockRow, RequestFilter } from '../../store/records/request-logs.ts';
+import type { Store } from '../../store/store.ts';
 import { listOf } from '../kernel/collection.ts';
 import type { Permit, Watched } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -49,16 +51,6 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
     };
   }
 
-  async function* stretches(filter: RequestFilter): AsyncIterable<RequestLog> {
-    let beforeId = filter.beforeId;
-    for (;;) {
-      const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
-      for (const block of await shown.blocks(blocks)) yield* matching(block, filter);
-      if (blocks.length < stretch) return;
-      beforeId = blocks.at(-1)!.id;
-    }
-  }
-
   /** Without a filter it finds nothing, because the audit log belongs to no vault. */
   async function* auditStretches(filter: AuditFilter | null): AsyncIterable<AuditLog> {
     let beforeId = filter?.beforeId;
@@ -90,7 +82,11 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
     /** Every matching entry, newest first, one stretch at a time. */
     async exportRequests(permit: Reading, query: RequestQuery): Promise<Watched<RequestLog>> {
       await settled();
-      return guard.during(permit, 'request-logs.exported', stretches(filterOf(permit, query)));
+      return guard.during(
+        permit,
+        'request-logs.exported',
+        newestRequests(store, shown, filterOf(permit, query)),
+      );
     },
 
     async audits(permit: Reading, query: AuditLogQuery): Promise<List<AuditLog>> {
@@ -109,6 +105,26 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
       return guard.during(permit, 'audit-logs.exported', auditStretches(filter));
     },
   };
+}
+
+/** The entries that match, newest first, one stretch of blocks at a time, until this many were found. */
+export async function* newestRequests(
+  store: Store,
+  shown: ShownLinks,
+  filter: RequestFilter,
+  most = Number.POSITIVE_INFINITY,
+): AsyncIterable<RequestLog> {
+  let beforeId = filter.beforeId;
+  for (let seen = 0; seen < most; ) {
+    const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
+    for (const block of await shown.blocks(blocks)) {
+      const entries = matching(block, filter);
+      seen += entries.length;
+      yield* entries;
+    }
+    if (blocks.length < stretch) return;
+    beforeId = blocks.at(-1)!.id;
+  }
 }
 
 function auditFilterOf({ caller }: Reading, query: AuditQuery): AuditFilter {

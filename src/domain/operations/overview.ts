@@ -13,6 +13,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import { parentMark } from '../../keyring/sealing/envelope.ts';
 import { hourLength } from '../../logs/hourly-counts.ts';
 import type { Ledger } from '../../logs/ledger.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Busy } from '../../store/records/overview.ts';
 import { credentialKinds } from '../credentials/credential.ts';
 import type { Permit } from '../kernel/guard.ts';
@@ -34,16 +35,10 @@ export interface Facts {
   readonly version: string;
   readonly logRetentionDays: number;
   readonly auditRetentionDays: number;
-  /** The state of the automatic backups. */
   readonly backups: () => About['backups'];
 }
 
-interface NamedRow {
-  readonly name: string;
-  readonly organization_id: string;
-  readonly vault_id: string | null;
-}
-
+type NamedRow = Pick<CredentialRow, 'name' | 'organization_id' | 'vault_id'>;
 type Reading = Permit<'organization:read'>;
 
 export type Overviews = ReturnType<typeof overviewsWith>;
@@ -259,13 +254,8 @@ function everyHour(
   });
 }
 
-interface Briefly {
-  readonly id: string;
-  readonly type: string;
-  readonly name: string;
-  readonly vault_id: string | null;
-}
+type Brief = Pick<Overview['expiring'][number], 'id' | 'type' | 'name' | 'vault_id'>;
 
-function brief({ id, type, name, vault_id }: Briefly): Briefly {
+function brief({ id, type, name, vault_id }: Brief): Brief {
   return { id, type, name, vault_id };
 }

@@ -13,33 +13,17 @@ import type { RequestFilter } from '../../store/records/request-logs.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
-import { type LogParts, matching, presentAudit } from './logs.ts';
+import { type LogParts, newestRequests, presentAudit } from './logs.ts';
 
 export type Readers = ReturnType<typeof readersWith>;
 
 type Reader = SecretReaders['data'][number];
 
-/** Blocks per query, and the maximum number of entries. */
-const stretch = 50;
+/** In entries. */
 const mostRead = 10_000;
 const mostRevealed = 500;
 
 export function readersWith({ store, stamps, guard, ledger, shown }: Parts & LogParts, records: Records) {
-  /** The newest entries that match the filter, up to the maximum. */
-  async function* newest(filter: RequestFilter): AsyncIterable<RequestLog> {
-    let beforeId = filter.beforeId;
-    for (let seen = 0; seen < mostRead; ) {
-      const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
-      for (const block of await shown.blocks(blocks)) {
-        const entries = matching(block, filter);
-        seen += entries.length;
-        yield* entries;
-      }
-      if (blocks.length < stretch) return;
-      beforeId = blocks.at(-1)!.id;
-    }
-  }
-
   /** A key that can't see the name got the other secrets. A deleted key may have seen it. */
   async function keyNamed(id: string, secret: string): Promise<{ name: string } | null> {
     const row = await store.credentials.byId(id);
@@ -52,7 +36,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
   async function byAccessKeys(filter: RequestFilter, name: string) {
     const found = new Map<string, { reads: number; last_at: string }>();
     let looked = 0;
-    for await (const entry of newest(filter)) {
+    for await (const entry of newestRequests(store, shown, filter, mostRead)) {
       looked++;
       if (entry.access_key_id === null || !gives(entry, name)) continue;
       const { reads, last_at } = found.get(entry.access_key_id) ?? { reads: 0, last_at: entry.created_at };

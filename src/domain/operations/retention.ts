@@ -52,12 +52,7 @@ interface Standing {
   readonly request: Map<string, Link>;
 }
 
-interface RetentionParts extends Parts {
-  readonly ledger: Ledger;
-  readonly revisions: Revisions;
-}
-
-export function retentionWith(parts: RetentionParts) {
+export function retentionWith(parts: Parts & { readonly ledger: Ledger; readonly revisions: Revisions }) {
   const { store, ledger, revisions, guard, keyring, now } = parts;
 
   /** The state recorded for the newest archive, if that entry was written with the keyring. */
@@ -76,7 +71,6 @@ export function retentionWith(parts: RetentionParts) {
     if (row.seq !== before.seq + 1 || hash !== row.hash || !isMarked(keyring, hash, row.mark)) never(row);
   }
 
-  /** Advances the state past these entries. */
   function advance(rows: readonly PlacedAuditRow[], { audit, request }: Standing): void {
     for (const row of rows) {
       checkLink(row, audit.get(row.writer) ?? chainStart);

@@ -53,13 +53,9 @@ export interface RotationReport {
 
 export type Rotation = ReturnType<typeof rotationWith>;
 
-interface RotationParts extends Parts {
-  readonly wrapper: KeyringWrapper;
-}
-
 const batch = 50;
 
-export function rotationWith(parts: RotationParts) {
+export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }) {
   const { store, keyring, guard, keyringSync, wrapper, now } = parts;
   const rewrappers = rewrappersWith(parts);
 

@@ -14,7 +14,6 @@ export function timelineWith({ store, keyring, guard, newId }: Parts) {
   const operator = (organizationId: string) =>
     trustedCaller('operator', 'operator', 'serve', organizationId, newId());
 
-  /** Notes the current timeline of the database. */
   return async (): Promise<void> => {
     const found = (await store.server?.timeline()) ?? null;
     if (found === null || known === `${found.cluster} ${found.number}`) return;

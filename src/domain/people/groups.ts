@@ -17,27 +17,21 @@ import { iso } from '../../contract/text.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import { memberIdsIn, signedOnIdsIn, vaultGrantsIn, vaultRolesOf } from '../credentials/member-rights.ts';
-import type { Collection } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import { searched } from '../kernel/row-check.ts';
+import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
-import { notFoundAs } from '../resources/subject.ts';
+import { notFoundIn } from '../resources/subject.ts';
 import { groupsOf } from './people.ts';
 import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
-export interface Groups extends Collection<'members', Group, GroupCreate, GroupUpdate, GrantQuery> {
-  /** The verified rows of all groups. */
-  all(organizationId: string): Promise<MemberGroupRow[]>;
-  /** The groups of a member, revised so that they no longer contain the member. */
-  without(member: MemberRow): Promise<MemberGroupRow[]>;
-}
+export type Groups = ReturnType<typeof groupsWith>;
 
 type Writing = Permit<'members:write'>;
 
-export function groupsWith(parts: Parts, records: Records): Groups {
+export function groupsWith(parts: Parts, records: Records) {
   const { store, stamps, guard, now, newId } = parts;
 
   const { list, get, change, revise, remove } = revisedRecords(parts, {
@@ -60,21 +54,19 @@ export function groupsWith(parts: Parts, records: Records): Groups {
   }
 
   async function checkMembers(permit: Writing, ids: readonly string[], before: readonly string[] = []) {
-    const missing = new Failure('NOT_FOUND', {
-      field: 'member_ids',
-      reason: 'must name members by their ids',
-    });
+    const missing = notFoundIn('member_ids', 'must name members by their ids');
     for (const id of ids.filter(one => !before.includes(one))) {
       const row = await store.organizations.member(permit.caller.organizationId, id);
-      stamps.member.believe(await guard.found(permit, row).catch(notFoundAs(missing)));
+      stamps.member.believe(await guard.found(permit, row).catch(missing));
     }
   }
 
   return {
-    all: async organizationId =>
+    all: async (organizationId: string): Promise<MemberGroupRow[]> =>
       (await store.memberGroups.all(organizationId)).map(stamps.memberGroup.believe),
 
-    without: async member =>
+    /** The groups of a member, revised so that they no longer contain the member. */
+    without: async (member: MemberRow): Promise<MemberGroupRow[]> =>
       (await groupsOf(parts, member)).map(group => {
         const others = (ids: string[]) => JSON.stringify(ids.filter(id => id !== member.id));
         const columns = {
@@ -87,10 +79,12 @@ export function groupsWith(parts: Parts, records: Records): Groups {
     list,
     get,
 
-    async create(permit, { name, grants = [], member_ids = [], single_sign_on }) {
+    async create(
+      permit: Writing,
+      { name, grants = [], member_ids = [], single_sign_on }: GroupCreate,
+    ): Promise<Group> {
       const { caller } = permit;
-      const time = now();
-      const row = stamps.memberGroup.stamp({
+      const row = stamps.memberGroup.create(now(), {
         id: newId(),
         organization_id: caller.organizationId,
         ...named(name),
@@ -98,9 +92,6 @@ export function groupsWith(parts: Parts, records: Records): Groups {
         member_ids: JSON.stringify(member_ids),
         single_sign_on: single_sign_on ? 1 : 0,
         signed_on_ids: '[]',
-        created_at: time,
-        updated_at: time,
-        revision: 1,
       });
       checkGrant(caller, row);
       await checkVaults(records, permit, grants);
@@ -112,7 +103,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       return presentGroup(row);
     },
 
-    async update(permit, id, body) {
+    async update(permit: Writing, id: string, body: GroupUpdate): Promise<Group> {
       const { caller } = permit;
       return revise(permit, id, 'group.updated', async (before, next) => {
         checkGrant(caller, before, caller.until);
@@ -124,7 +115,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       });
     },
 
-    remove: (permit, id) =>
+    remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'group.deleted', before => {
         checkGrant(permit.caller, before, permit.caller.until);
         return {
@@ -145,10 +136,6 @@ export function groupChange<A extends Action = never>(
 ): SubjectChange<A> {
   const details = { grants: vaultGrantsIn(row), member_ids: membersOf(row) };
   return { type: 'group', id: row.id, name: row.name, revision: row.revision, details, lasts: 'without end' };
-}
-
-function named(name: string): Pick<MemberGroupRow, 'name' | 'name_search'> {
-  return { name, name_search: searched(name) };
 }
 
 /** Either a new list, or changes to the existing one. */

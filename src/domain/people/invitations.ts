@@ -7,35 +7,15 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Created } from '../kernel/stamps.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { emailKey } from './email.ts';
-import { accountSubject } from './people.ts';
+import { accountSubject, passkeySubject } from './people.ts';
 
 const invitationLifetime = 7 * 24 * 3_600_000;
 
-interface NewMember {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly email: string;
-  readonly role: string;
-  /** Roles in single vaults, in stored form. */
-  readonly grants?: string;
-}
-
-export function newMember({ stamps, now }: Parts, wanted: NewMember): MemberRow {
-  const time = now();
-  return stamps.member.stamp({
-    id: wanted.id,
-    organization_id: wanted.organizationId,
-    email: wanted.email,
-    email_key: emailKey(wanted.email),
-    role: wanted.role,
-    state: 'invited',
-    grants: wanted.grants ?? '[]',
-    created_at: time,
-    updated_at: time,
-    revision: 1,
-  });
+export function newMember({ stamps, now }: Parts, wanted: Omit<Created<MemberRow>, 'email_key'>): MemberRow {
+  return stamps.member.create(now(), { ...wanted, email_key: emailKey(wanted.email) });
 }
 
 export function newAccount(
@@ -44,8 +24,7 @@ export function newAccount(
   id: string,
   changes: Partial<AccountRow>,
 ): AccountRow {
-  const time = now();
-  return stamps.account.stamp({
+  return stamps.account.create(now(), {
     id,
     organization_id: member.organization_id,
     member_id: member.id,
@@ -59,9 +38,6 @@ export function newAccount(
     oidc_issuer: null,
     oidc_subject: null,
     epoch: 1,
-    created_at: time,
-    updated_at: time,
-    revision: 1,
     ...changes,
   });
 }
@@ -113,13 +89,7 @@ export async function inviteAgain(parts: Parts, member: MemberRow): Promise<Invi
     token,
     subjects: [
       accountSubject(account, member.email, 'account.reset'),
-      ...passkeys.map(({ id, name, revision }) => ({
-        type: 'passkey',
-        id,
-        name,
-        revision: revision + 1,
-        verb: 'passkey.removed' as const,
-      })),
+      ...passkeys.map(row => passkeySubject({ ...row, revision: row.revision + 1 }, 'passkey.removed')),
     ],
     statements: [
       store.accounts.updateAccount(account),

@@ -18,7 +18,6 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import { isIn, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
-import type { Collection } from '../kernel/collection.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -31,17 +30,11 @@ import { inviteAgain, inviteNew, newMember } from './invitations.ts';
 import { groupsOf } from './people.ts';
 import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
-export interface Members
-  extends Collection<'members', Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
-  /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
-  invite(permit: Writing, id: string): Promise<InvitedMember>;
-  /** The same for an owner, by the operator: also for the only owner, whom no other member could let in again. */
-  recover(operator: Caller, email: string): Promise<InvitedMember>;
-}
+export type Members = ReturnType<typeof membersWith>;
 
 type Writing = Permit<'members:write'>;
 
-export function membersWith(parts: Parts, records: Records, groups: Groups): Members {
+export function membersWith(parts: Parts, records: Records, groups: Groups) {
   const { store, stamps, guard, now, newId } = parts;
 
   const { find, list, get, change, revise, remove } = revisedRecords(parts, {
@@ -57,10 +50,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     subject: row => ({ type: 'member', id: row.id, name: row.email, revision: row.revision }),
   });
 
-  /**
-   * A member stays until someone removes them, so roles are granted without a time limit; taking away requires only
-   * the rank.
-   */
+  /** Roles are granted without a time limit, because a member stays; taking away requires only the rank. */
   function checkGrant(caller: Caller, wanted: Grant, until: number | null = null): void {
     if (mayGrant(caller, { ...wanted, until })) return;
     throw new Failure('FORBIDDEN', {
@@ -68,7 +58,6 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     });
   }
 
-  /** The member's rights, including those from their groups. */
   async function rights(member: MemberRow): Promise<Grant> {
     return rightsOf({ member, groups: await groupsOf(parts, member) });
   }
@@ -113,11 +102,16 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     list,
     get,
 
-    async create(permit, { email, role, grants = [] }) {
+    async create(permit: Writing, { email, role, grants = [] }: MemberCreate): Promise<InvitedMember> {
       const { caller } = permit;
-      const { organizationId } = caller;
-      const wanted = { id: newId(), organizationId, email, role, grants: grantsText(grants) };
-      const row = newMember(parts, wanted);
+      const row = newMember(parts, {
+        id: newId(),
+        organization_id: caller.organizationId,
+        email,
+        role,
+        state: 'invited',
+        grants: grantsText(grants),
+      });
       checkGrant(caller, rightsOf({ member: row, groups: [] }));
       await checkVaults(records, permit, grants);
       const { token, subjects, statements } = inviteNew(parts, row);
@@ -130,7 +124,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       return { ...presentMember(row, []), token };
     },
 
-    async invite(permit, id) {
+    /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
+    async invite(permit: Writing, id: string): Promise<InvitedMember> {
       const { caller } = permit;
       // Otherwise a person could bypass the proof required for changing their own factors, also with their own API
       // keys.
@@ -146,7 +141,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    async recover(operator, email) {
+    /** The same for an owner, by the operator: also for the only owner, whom no other member could let in again. */
+    async recover(operator: Caller, email: string): Promise<InvitedMember> {
       const permit = await guard.admit(operator, 'members:write');
       return retryingStale(async () => {
         const found = await store.organizations.memberByEmail(operator.organizationId, emailKey(email));
@@ -158,7 +154,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    async update(permit, id, { role, ...body }) {
+    async update(permit: Writing, id: string, { role, ...body }: MemberUpdate): Promise<Member> {
       const { caller } = permit;
       return revise(permit, id, 'member.updated', async (before, next) => {
         const groups = await groupsOf(parts, before);
@@ -172,7 +168,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    remove: (permit, id) =>
+    remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'member.removed', async before => {
         checkGrant(permit.caller, await rights(before), permit.caller.until);
         const left = await groups.without(before);

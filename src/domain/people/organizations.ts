@@ -4,22 +4,12 @@ import type { Caller } from '../../access/caller.ts';
 import type { Organization, OrganizationUpdate, Plan } from '../../contract/access.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { OrganizationRow } from '../../store/records/organizations.ts';
-import type { Store } from '../../store/store.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import type { Guard, Permit } from '../kernel/guard.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import type { Stamps } from '../kernel/stamps.ts';
-
-interface OrganizationParts {
-  readonly store: Store;
-  readonly stamps: Stamps;
-  readonly guard: Guard;
-  readonly now: () => number;
-  readonly newId: NewId;
-}
 
 export interface PlanChoice {
   readonly plan: Plan;
@@ -37,7 +27,7 @@ export function limitOf({ plan, enterprise_limit }: OrganizationRow): number | n
 
 export type Organizations = ReturnType<typeof organizationsWith>;
 
-export function organizationsWith({ store, stamps, guard, now, newId }: OrganizationParts) {
+export function organizationsWith({ store, stamps, guard, now, newId }: Parts) {
   const kept = new RowCache<OrganizationRow>(store, 1_000);
 
   async function load(id: string): Promise<OrganizationRow | undefined> {
@@ -70,24 +60,17 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
   }
 
   return {
-    /**
-     * Creates an organization for the operator. `operator` returns the operator as the caller acting for the new
-     * organization.
-     */
+    /** `operator` returns the operator as the caller acting for the new organization. */
     async create(
       operator: (organizationId: string) => Caller,
       name: string,
       choice: PlanChoice,
     ): Promise<Organization> {
-      const time = now();
-      const row = stamps.organization.stamp({
+      const row = stamps.organization.create(now(), {
         id: newId(),
         name,
         plan: choice.plan,
         enterprise_limit: choice.enterpriseLimit,
-        created_at: time,
-        updated_at: time,
-        revision: 1,
       });
       const permit = await guard.admit(operator(row.id), 'organization:write');
       await guard.change(permit, 'organization.created', {
@@ -130,7 +113,6 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
       );
     },
 
-    /** Requests per minute that an organization's plan allows, or null if unlimited. */
     limit: async (id: string): Promise<number | null> => limitOf(await believed(id)),
   };
 }

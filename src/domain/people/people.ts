@@ -6,13 +6,12 @@
 
 import type { Caller, Origin, Proof } from '../../access/caller.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
-import type { AccountRow } from '../../store/records/accounts.ts';
+import type { AccountRow, PasskeyRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
-import type { Store } from '../../store/store.ts';
 import { type Holder, isIn, rightsOf } from '../credentials/member-rights.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import type { Stamps } from '../kernel/stamps.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { emailKey, sameAddress } from './email.ts';
 
@@ -23,7 +22,7 @@ export type People = ReturnType<typeof peopleWith>;
 const mostKept = 5_000;
 const nobody = '00000000-0000-7000-8000-000000000000';
 
-export function peopleWith(store: Store, stamps: Stamps) {
+export function peopleWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>) {
   const kept = new RowCache<Person>(store, mostKept);
 
   async function withAccount(member: MemberRow): Promise<Person | undefined> {
@@ -72,9 +71,8 @@ export function peopleWith(store: Store, stamps: Stamps) {
   };
 }
 
-/** The groups that a member is in, from the store. */
 export async function groupsOf(
-  { store, stamps }: { readonly store: Store; readonly stamps: Stamps },
+  { store, stamps }: Pick<Parts, 'store' | 'stamps'>,
   { id, organization_id }: Pick<MemberRow, 'id' | 'organization_id'>,
 ): Promise<MemberGroupRow[]> {
   const rows = await store.memberGroups.naming(organization_id, id);
@@ -92,6 +90,10 @@ export function callerOf(person: Person, origin: Origin, proof: Proof): Caller {
     origin,
     proof,
   };
+}
+
+export function passkeySubject({ id, name, revision }: PasskeyRow, verb: AuditAction): SubjectChange {
+  return { type: 'passkey', id, name, revision, verb };
 }
 
 export function memberSubject(member: MemberRow): SubjectChange {

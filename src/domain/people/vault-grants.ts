@@ -1,9 +1,9 @@
 /** Roles in single vaults, granted to members and groups: which vaults they name, and how they are stored. */
-import { Failure, invalid } from '../../contract/errors.ts';
+import { invalid } from '../../contract/errors.ts';
 import { type ChangedGrant, mostGrants, type VaultGrant } from '../../contract/members.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Records } from '../resources/records.ts';
-import { notFoundAs } from '../resources/subject.ts';
+import { notFoundIn } from '../resources/subject.ts';
 
 /** Sorted by vault, so that equal grants are stored identically. */
 export function grantsText(grants: readonly VaultGrant[]): string {
@@ -38,7 +38,7 @@ export async function checkVaults(
   before: readonly VaultGrant[] = [],
 ): Promise<void> {
   const known = new Set(before.map(({ vault_id }) => vault_id));
-  const missing = new Failure('NOT_FOUND', { field: 'grants', reason: 'must name vaults by their ids' });
+  const missing = notFoundIn('grants', 'must name vaults by their ids');
   for (const { vault_id } of grants)
-    if (!known.has(vault_id)) await records.find(permit, 'vault', vault_id).catch(notFoundAs(missing));
+    if (!known.has(vault_id)) await records.find(permit, 'vault', vault_id).catch(missing);
 }

@@ -21,7 +21,6 @@ export interface VaultAnswer {
   readonly validUntil: number;
 }
 
-/** A cached answer, sealed. */
 export interface CachedAnswer extends Omit<VaultAnswer, 'body'> {
   /** The vault, selection and restrictions, bound into the blob. */
   readonly context: Uint8Array;

@@ -23,13 +23,7 @@ interface Attribution {
 
 type VaultPlace = Pick<Attribution, 'organizationId' | 'vaultId'>;
 
-interface AttributionParts {
-  readonly store: Store;
-  readonly authenticate: Authenticator;
-}
-
-export function attributionWith({ store, authenticate }: AttributionParts) {
-  /** The vault that a request names, or the vault of the key that it names. */
+export function attributionWith(store: Store, authenticate: Authenticator) {
   async function vaultNamed({ vaultId, keyId }: RequestFacts): Promise<VaultPlace | null> {
     if (vaultId !== null) return isId(vaultId) ? placeOf(await store.resources.vault(vaultId)) : null;
     return keyId !== null && isId(keyId) ? placeOf(await store.resources.key(keyId)) : null;
@@ -58,10 +52,7 @@ function credentialIn(shown: Owner | null): Pick<Attribution, 'credentialId' | '
   return { credentialId: shown?.id ?? null, narrowing: shown?.narrowing ?? null };
 }
 
-/**
- * A vault's log says only that a credential of another vault is not its own, and doesn't disclose that credentials of
- * other organizations exist.
- */
+/** A vault's log says that a credential is not its own, and not that other organizations' ones exist. */
 function reasonFor(named: VaultPlace, shown: Owner | null, failure: Failure): RefusalReason | null {
   if (!(failure instanceof Refused) || failure.code !== 'UNAUTHORIZED') return null;
   if (shown === null || shown.vaultId === named.vaultId) return null;

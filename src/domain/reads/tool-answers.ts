@@ -22,14 +22,6 @@ import {
 } from './vault-request.ts';
 import { namesAlone, type VerifiedResource, type Visibility } from './visibility.ts';
 
-/** The fields that a `versioned` selection adds. */
-interface CurrentVersion {
-  readonly version: number;
-  readonly version_created_at: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
 type Content = readonly [body: unknown, requested: string, validUntil: number];
 
 export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
@@ -75,7 +67,8 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     return [content, requestedOne(row, fields), validUntil(row)];
   }
 
-  async function versionOf(row: VerifiedResource): Promise<CurrentVersion> {
+  /** The fields that a `versioned` selection adds. */
+  async function versionOf(row: VerifiedResource) {
     const found = await store.resources.version(row.id, row.version);
     if (found === undefined) throw new Failure('NOT_FOUND');
     return {

@@ -15,6 +15,7 @@ import type { VaultAnswer } from './answer-cache.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import {
   type AnswerFormat,
+  collectionNames,
   type Fields,
   requestedText,
   type Selection,
@@ -42,29 +43,21 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
     const secrets = await list(look, 'secret', row =>
       namesOnly ? { id: row.id, name: row.name } : present.secret(row, vault),
     );
-    const keys = selection.keys
-      ? await list(look, 'key', (row, expired) =>
-          expired ? present.stub(row) : present.listed(reader, row, vault),
-        )
-      : null;
-    const certificates = selection.certificates
-      ? await list(look, 'certificate', (row, expired) =>
-          expired ? present.stub(row) : present.listed(reader, row, vault),
-        )
-      : null;
-    const body = {
-      id: vault.row.id,
-      name: vault.row.name,
-      secrets: secrets.items,
-      ...(keys === null ? {} : { keys: keys.items }),
-      ...(certificates === null ? {} : { certificates: certificates.items }),
-    };
-    const parts = [secrets, keys, certificates].filter(part => part !== null);
+    const parts: [name: string, part: typeof secrets][] = [['secrets', secrets]];
+    for (const kind of ['key', 'certificate'] as const) {
+      const name = collectionNames[kind];
+      if (!selection[name]) continue;
+      const shown = await list(look, kind, (row, expired) =>
+        expired ? present.stub(row) : present.listed(reader, row, vault),
+      );
+      parts.push([name, shown]);
+    }
+    const collections = Object.fromEntries(parts.map(([name, { items }]) => [name, items]));
     return answer(
-      JSON.stringify(body),
+      JSON.stringify({ id: vault.row.id, name: vault.row.name, ...collections }),
       'json',
       requestedText({ ...selection, namesOnly }),
-      Math.min(...parts.map(part => part.validUntil)),
+      Math.min(...parts.map(([, { validUntil }]) => validUntil)),
     );
   }
 

@@ -18,7 +18,6 @@ import type { ToolAnswers } from './tool-answers.ts';
 import type { VaultAnswers } from './vault-answers.ts';
 import {
   type AccessKeyRead,
-  type AnswerEncoding,
   type PublicTokenRead,
   type ReadRefusal,
   type ReadResult,
@@ -38,6 +37,7 @@ export interface VaultReadParts extends Parts {
   readonly toolAnswers: ToolAnswers;
 }
 
+type Encoding = VaultRequest['encoding'];
 type NamedVault = Extract<Selection, { of: 'named-vault' }>;
 
 /** An answer before its entry is in the log. A cached answer stays sealed until then. */
@@ -54,26 +54,18 @@ export function vaultReadsWith(parts: VaultReadParts) {
   const hit = meter.counter('strongroom_answer_cache_total', { result: 'hit' });
   const miss = meter.counter('strongroom_answer_cache_total', { result: 'miss' });
   const limits = keyLimitsWith(parts);
-  const attribute = attributionWith(parts);
+  const attribute = attributionWith(store, authenticate);
 
   /** Handles the case that needs no waiting: a known connection requests a cached answer. */
-  function prepareAtOnce(
-    request: AccessKeyRead,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Prepared | null {
+  function prepareAtOnce(request: AccessKeyRead, findings: Findings): Prepared | null {
     const { connection, token, vaultId, sender } = request;
     const reader = authenticate.remembered(connection, token, vaultId, sender);
     if (reader === null) return null;
     identify(findings, reader);
-    return findCached(reader, request, encoding, findings);
+    return findCached(reader, request, findings);
   }
 
-  async function prepare(
-    request: AccessKeyRead,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Promise<Prepared> {
+  async function prepare(request: AccessKeyRead, findings: Findings): Promise<Prepared> {
     const { token, vaultId, sender } = request;
     const reader = await (vaultId === null
       ? authenticate.accessKeyAnywhere(token, sender)
@@ -85,36 +77,26 @@ export function vaultReadsWith(parts: VaultReadParts) {
       findings.requestId ??= newId(); // Two entries describe this request; both name it.
       await limits.countUse(reader, { ...sender, requestId: findings.requestId });
     }
-    return findCached(reader, request, encoding, findings) ?? load(reader, request, encoding, findings);
+    return findCached(reader, request, findings) ?? load(reader, request, findings);
   }
 
-  function findCached(
-    reader: Reader,
-    { selection, knownDigests }: AccessKeyRead,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Prepared | null {
-    const key = cacheKey(reader, understood(selection), encoding);
+  function findCached(reader: Reader, request: AccessKeyRead, findings: Findings): Prepared | null {
+    const key = cacheKey(reader, understood(request.selection), request.encoding);
     const cached = key === null ? undefined : cache.peek(reader.vaultId, key, now());
     if (cached === undefined) return null;
     hit();
     findings.requested = cached.requested;
-    return isKnown(knownDigests, cached) ? { unchanged: cached.digest } : { cached };
+    return isKnown(request.knownDigests, cached) ? { unchanged: cached.digest } : { cached };
   }
 
-  async function load(
-    reader: Reader,
-    request: AccessKeyRead,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Promise<Prepared> {
+  async function load(reader: Reader, request: AccessKeyRead, findings: Findings): Promise<Prepared> {
     miss();
     const selection = understood(request.selection);
     findings.requested = requestedText(selection);
-    const key = cacheKey(reader, selection, encoding);
+    const key = cacheKey(reader, selection, request.encoding);
     const lane = { organization: reader.organizationId, key: reader.countedAs };
     const make = () =>
-      fairTurns.do(lane, async turns => encoded(await answerTo(reader, selection, turns), encoding));
+      fairTurns.do(lane, async turns => encoded(await answerTo(reader, selection, turns), request.encoding));
     const answer = await (key === null ? make() : cache.load(reader.vaultId, key, make));
     findings.requested = answer.requested;
     return isKnown(request.knownDigests, answer) ? { unchanged: answer.digest } : { answer };
@@ -140,45 +122,34 @@ export function vaultReadsWith(parts: VaultReadParts) {
   }
 
   /** If the request names the vault by anything but its own name, it is a vault that the access key can't open. */
-  async function answerInNamedVault(
-    reader: Reader,
-    { name, selection }: NamedVault,
-    turns: Work,
-  ): Promise<VaultAnswer> {
+  async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault, turns: Work) {
     if ((await toolAnswers.vaultName(reader)) !== name)
       throw new Failure('UNAUTHORIZED', { because: 'wrong_vault' });
     return answerTo(reader, selection, turns);
   }
 
   /** A token for another key is an invalid token, so that it doesn't disclose whether that key exists. */
-  async function preparePublicHalf(
-    { token, keyId, sender }: PublicTokenRead,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Promise<Prepared> {
+  async function preparePublicHalf(request: PublicTokenRead, findings: Findings): Promise<Prepared> {
+    const { token, keyId, sender } = request;
     findings.requested = 'key';
     const proven = await authenticate.publicToken(token, sender);
     identify(findings, proven);
     if (keyId !== null && keyId !== proven.keyId) throw new Failure('UNAUTHORIZED', { because: 'wrong_key' });
     const answer = await toolAnswers.publicHalf(proven.organizationId, proven.keyId);
     findings.requested = answer.requested;
-    return { answer: encoded(answer, encoding) };
+    return { answer: encoded(answer, request.encoding) };
   }
 
-  function preparing(
-    request: VaultRequest,
-    encoding: AnswerEncoding | null,
-    findings: Findings,
-  ): Prepared | Promise<Prepared> {
+  function preparing(request: VaultRequest, findings: Findings): Prepared | Promise<Prepared> {
     const refused = (error: unknown) => refusal(request, findings, error);
-    if (request.by === 'public-token') return preparePublicHalf(request, encoding, findings).catch(refused);
+    if (request.by === 'public-token') return preparePublicHalf(request, findings).catch(refused);
     try {
-      const prepared = prepareAtOnce(request, encoding, findings);
+      const prepared = prepareAtOnce(request, findings);
       if (prepared !== null) return prepared;
     } catch (error) {
       return refused(error);
     }
-    return prepare(request, encoding, findings).catch(refused);
+    return prepare(request, findings).catch(refused);
   }
 
   async function refusal(request: VaultRequest, findings: Findings, error: unknown): Promise<Prepared> {
@@ -199,20 +170,16 @@ export function vaultReadsWith(parts: VaultReadParts) {
     return { status: 200, format, digest, body, receipt, requestId };
   }
 
-  async function loggedRefusal(
-    request: RequestFacts,
-    findings: Findings,
-    failure: Failure,
-  ): Promise<ReadRefusal> {
+  async function loggedRefusal(request: RequestFacts, findings: Findings, failure: Failure) {
     const receipt = await ledger.record(refusalOf(request, findings, failure));
     const requestId = findings.requestId ?? entryIdOf(receipt);
     return { status: statusOf[failure.code], failure, receipt, requestId };
   }
 
   return {
-    read(request: VaultRequest, encoding: AnswerEncoding | null = null): Promise<ReadResult> {
+    read(request: VaultRequest): Promise<ReadResult> {
       const findings = newFindings(request);
-      const prepared = preparing(request, encoding, findings);
+      const prepared = preparing(request, findings);
       return prepared instanceof Promise
         ? prepared.then(late => logged(request, findings, late))
         : logged(request, findings, prepared);
@@ -236,13 +203,13 @@ function understood(selection: Selection | Failure): Selection {
  * The client's input comes last, after a line break, which no view contains, so that no name can imitate another
  * view. Null for an access key's description of itself, which is created each time and never cached.
  */
-function cacheKey({ view }: Reader, selection: Selection, encoding: AnswerEncoding | null): string | null {
+function cacheKey({ view }: Reader, selection: Selection, encoding: Encoding): string | null {
   const selected = selectionKey(selection);
   return selected === null ? null : `${view}\n${encoding?.name ?? ''} ${selected}`;
 }
 
-function encoded(answer: VaultAnswer, encoding: AnswerEncoding | null): VaultAnswer {
-  return encoding === null ? answer : { ...answer, body: encoding.encode(answer.body) };
+function encoded(answer: VaultAnswer, encoding: Encoding): VaultAnswer {
+  return encoding == null ? answer : { ...answer, body: encoding.encode(answer.body) };
 }
 
 function isKnown<A extends Pick<VaultAnswer, 'digest'>>(

@@ -15,7 +15,6 @@ export interface RequestFacts {
   readonly route: string;
   readonly method: string;
   readonly tool: string | null;
-  /** The credential that was sent. */
   readonly token: string | null;
   /** The requested vault; null if only the credential determines it. */
   readonly vaultId: string | null;
@@ -23,21 +22,22 @@ export interface RequestFacts {
   readonly keyId: string | null;
 }
 
-export interface AccessKeyRead extends RequestFacts {
+interface ReadFacts extends RequestFacts {
+  /** How the surface encodes the answer, if not as it is. */
+  readonly encoding?: AnswerEncoding | null;
+}
+
+export interface AccessKeyRead extends ReadFacts {
   readonly by: 'access-key';
   /** Identifies the client's connection, so that its credential is verified only once. */
   readonly connection: object;
-  /**
-   * If it could not be parsed, the failure is thrown after the credential was checked, so that unauthenticated
-   * callers learn nothing from it.
-   */
+  /** If it could not be parsed, a failure, which only a caller with a valid credential learns. */
   readonly selection: Selection | Failure;
   /** Digests of answers that the client already has. */
   readonly knownDigests: readonly string[];
 }
 
-/** Returns the public key of its key. */
-export interface PublicTokenRead extends RequestFacts {
+export interface PublicTokenRead extends ReadFacts {
   readonly by: 'public-token';
 }
 
@@ -64,14 +64,12 @@ export type Selection =
 
 export type PlainSelection = Exclude<Selection, { of: 'named-vault' }>;
 
-/** Every resource of one kind. */
 export interface KindSelection {
   readonly of: 'kind';
   readonly kind: ResourceKind;
   readonly fields: Fields;
 }
 
-/** One resource of a given kind, as an object. */
 export interface ItemSelection {
   readonly of: 'item';
   readonly kind: ResourceKind;
@@ -85,7 +83,7 @@ export interface ItemSelection {
 /** How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself. */
 export type Fields = 'names' | 'metadata' | 'public-half' | 'value';
 
-/** How a surface encodes its answers, if not as they are. They are cached in encoded form. */
+/** Answers are cached in encoded form. */
 export interface AnswerEncoding {
   readonly name: string;
   readonly encode: (body: Buffer) => Buffer;
@@ -93,7 +91,6 @@ export interface AnswerEncoding {
 
 export type AnswerFormat = 'json' | 'text' | 'pem';
 
-/** Identifies the log entry of the request. */
 export interface LogReference {
   readonly receipt: string;
   readonly requestId: string;

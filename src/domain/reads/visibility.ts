@@ -34,18 +34,10 @@ export type VerifiedResource = Omit<ResourceWithValue, 'audited_revision'>;
 export interface Look {
   readonly reader: Reader;
   readonly vault: OpenVault;
-  /** The first stretch of each kind. */
   readonly found: ReadonlyMap<ResourceKind, Stretch>;
   /** Digest of everything stored; null if there is more than one stretch. */
   readonly digest: string | null;
-  /** The turns in which it is read. */
   readonly turns: Work;
-}
-
-interface VisibleResources {
-  readonly items: readonly unknown[];
-  /** The time at which the list stops being valid. */
-  readonly validUntil: number;
 }
 
 export type Visibility = ReturnType<typeof visibilityWith>;
@@ -61,12 +53,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return records.openVaultRow(stamps.resource.believe(row));
   }
 
-  async function look(
-    reader: Reader,
-    vault: OpenVault,
-    kinds: readonly ResourceKind[],
-    turns: Work,
-  ): Promise<Look> {
+  async function look(reader: Reader, vault: OpenVault, kinds: readonly ResourceKind[], turns: Work) {
     const found = new Map<ResourceKind, Stretch>();
     for (const kind of kinds)
       if (readerSeesKind(reader, kind)) found.set(kind, await stretches.read(reader.vaultId, kind));
@@ -74,11 +61,12 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return { reader, vault, found, digest: isAll ? digestOf(vault.row, found) : null, turns };
   }
 
+  /** What is shown of a kind, and when that stops being valid. */
   async function list(
     { reader, found, turns }: Look,
     type: ResourceKind,
     present: (row: VerifiedResource, expired: boolean) => unknown,
-  ): Promise<VisibleResources> {
+  ) {
     const items: unknown[] = [];
     const first = found.get(type);
     if (first === undefined) return { items, validUntil: Number.POSITIVE_INFINITY };
@@ -96,11 +84,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
   }
 
   /** The requested resource, if the key can see it and it is active now. */
-  function visible(
-    reader: Reader,
-    found: ResourceWithValue | undefined,
-    kind?: ResourceKind,
-  ): VerifiedResource {
+  function visible(reader: Reader, found: ResourceWithValue | undefined, kind?: ResourceKind) {
     if (found === undefined) throw new Failure('NOT_FOUND');
     const row = stamps.resource.believe(found);
     if (kind !== undefined && row.type !== kind) throw new Failure('NOT_FOUND');
@@ -193,13 +177,11 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     refuseInactive,
     /** Refuses a row that was found earlier if this reader can't see it or it is not active now. */
     refuseUnseen,
-    /** When the state of a resource next changes by itself. */
     validUntil: (row: ResourceRow) => nextChangeOf([row], now()),
     present: { value, secret, key, certificate, listed, pem, stub },
   };
 }
 
-/** The refusal for a names-only key that requests more than names. */
 export function namesAlone(): Failure {
   return new Failure('FORBIDDEN', { because: 'names_only' });
 }

@@ -6,13 +6,8 @@
 import type { Caller } from '../../access/caller.ts';
 import { shownByPublicHalf } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
-import type {
-  Certificate,
-  CertificateCreate,
-  CertificateUpdate,
-  ResourceQuery,
-} from '../../contract/resources.ts';
+import { type Failure, invalid } from '../../contract/errors.ts';
+import type { Certificate, CertificateCreate, CertificateUpdate } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import {
   type CertificateFacts,
@@ -22,7 +17,7 @@ import {
 } from '../../material/certificate.ts';
 import type { KeyMaterial } from '../../material/key-material.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { keyAttributes, newKeyResource } from './keys.ts';
@@ -33,36 +28,12 @@ import type { OpenVault } from './sealing.ts';
 import { type MayWrite, notFoundAs, revealedOf } from './subject.ts';
 import type { NewResource } from './writes.ts';
 
-export interface Certificates
-  extends Collection<'certificates', Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
-  /** A signing request (CSR) created with a stored key, which doesn't leave the service for it. */
-  requestFor(
-    permit: Writing,
-    keyId: string,
-    subject: string,
-    sans: readonly string[],
-  ): Promise<{ pem: string }>;
-}
-
 type Writing = MayWrite<'certificate'>;
-/** A key that was found for signing, or for being named by a certificate. */
 type SigningKey = Allowed<ResourceRow, 'certificates:write'>;
 
-interface CertificateAttributes {
-  readonly key_id: string | null;
-  readonly subject: string;
-  readonly issuer: string;
-  readonly sans: readonly string[];
-  readonly serial: string;
-  readonly fingerprint: string;
-  readonly not_before: number;
-  readonly public_pem: string;
-}
+type CertificateAttributes = ReturnType<typeof attributesOf>;
 
-export function certificatesWith(
-  { store, stamps, guard, workers, now, newId }: Parts,
-  records: Records,
-): Certificates {
+export function certificatesWith({ guard, workers, now, newId }: Parts, records: Records) {
   /** The key that a certificate names, which must be in the same vault. */
   async function keyIn(permit: Writing, vaultId: string, keyId: string): Promise<SigningKey> {
     await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it matches reveals which key it is.
@@ -71,12 +42,7 @@ export function certificatesWith(
     return key;
   }
 
-  async function checkFits(
-    permit: Writing,
-    vaultId: string,
-    keyId: string,
-    publicPem: string,
-  ): Promise<void> {
+  async function checkFits(permit: Writing, vaultId: string, keyId: string, publicPem: string) {
     const key = await keyIn(permit, vaultId, keyId);
     if (!certificateFitsKey({ publicPem }, keyAttributes(key).public_pem)) {
       throw invalid('key_id', 'names a key that does not match the certificate');
@@ -87,11 +53,7 @@ export function certificatesWith(
   async function signingKey(permit: Writing, row: SigningKey, verb: AuditAction): Promise<string> {
     if (keyAttributes(row).holds !== 'private') throw invalid('key_id', 'names a key without a private key');
     if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active');
-    const { sealer } = await records.vaultOf(row);
-    const stored = await store.resources.withValue(row.vault_id, row.id);
-    if (stored === undefined) throw new Failure('NOT_FOUND');
-    const { value } = stamps.resource.believe(stored);
-    return guard.reveal(permit, verb, [revealedOf(row)], () => records.openValue(row, sealer, value));
+    return guard.reveal(permit, verb, [revealedOf(row)], await records.currentValue(row));
   }
 
   async function source(permit: Writing, body: CertificateCreate): Promise<ImportedCertificate> {
@@ -124,37 +86,32 @@ export function certificatesWith(
       value: pem,
       tags: body.tags,
       expirationDate: facts.expiresAt.getTime(),
-      attributes: { ...attributesOf(facts, keyId) },
+      attributes: attributesOf(facts, keyId),
     };
     const newKeyResources = key === null ? [] : [await importedKey(permit.caller, body.name, key, keyId!)];
     const [created] = await records.create(vault, [{ permit, ...draft }, ...newKeyResources]);
     return created!;
   }
 
-  async function pemOf(row: ResourceRow): Promise<string> {
-    const { sealer } = await records.vaultOf(row);
-    const stored = await store.resources.withValue(row.vault_id, row.id);
-    if (stored === undefined) throw new Failure('NOT_FOUND');
-    return records.openValue(row, sealer, stamps.resource.believe(stored).value);
-  }
-
   return {
-    async list(permit, query) {
-      const { items, total } = await records.list(permit, 'certificate', query);
-      return listOf(items.map(presentCertificate), total, query);
-    },
+    ...records.collectionOf('certificate', presentCertificate),
 
-    async get(permit, id) {
+    async get(permit: Permit<'certificates:read'>, id: string): Promise<Certificate> {
       const row = await records.find(permit, 'certificate', id);
-      return { ...presentCertificate(await records.labelled(row)), pem: await pemOf(row) };
+      const open = await records.currentValue(row);
+      return { ...presentCertificate(await records.labelled(row)), pem: open() };
     },
 
-    async create(permit, body) {
+    async create(permit: Writing, body: CertificateCreate): Promise<Certificate> {
       const vault = await records.openVault(permit, body.vault_id);
       return presentCertificate(await createWith(permit, vault, body));
     },
 
-    async update(permit, id, { name, tags, key_id }) {
+    async update(
+      permit: Writing,
+      id: string,
+      { name, tags, key_id }: CertificateUpdate,
+    ): Promise<Certificate> {
       const revised = await records.revise(permit, 'certificate', id, async row => {
         if (key_id === undefined) return { name, tags };
         const before = certificateAttributes(row);
@@ -164,11 +121,13 @@ export function certificatesWith(
       return presentCertificate(revised);
     },
 
-    async remove(permit, id, purge) {
-      await records.remove(permit, 'certificate', id, purge);
-    },
-
-    async requestFor(permit, keyId, subject, sans) {
+    /** A signing request (CSR) created with a stored key, which doesn't leave the service for it. */
+    async requestFor(
+      permit: Writing,
+      keyId: string,
+      subject: string,
+      sans: readonly string[],
+    ): Promise<{ pem: string }> {
       const key = await records.find(permit, 'key', keyId);
       await guard.mayShow(permit.caller, shownByPublicHalf, [key.vault_id]);
       checkNames(subject, sans);
@@ -191,7 +150,7 @@ function decodeBase64(text: string): Uint8Array {
   return Buffer.from(compact, 'base64');
 }
 
-function attributesOf(facts: CertificateFacts, keyId: string | null): CertificateAttributes {
+function attributesOf(facts: CertificateFacts, keyId: string | null) {
   return {
     key_id: keyId,
     subject: facts.subject,

@@ -55,11 +55,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
   }
 
   /** Keeps only digests under a key of this comparison, and returns only which of them are equal. */
-  async function table(
-    vaults: readonly OpenVault[],
-    withValues: boolean,
-    turns: Work,
-  ): Promise<Map<string, Cell[]>> {
+  async function table(vaults: readonly OpenVault[], withValues: boolean, turns: Work) {
     const key = randomBytes(32);
     const rows = new Map<string, { cells: Cell[]; digests: string[] }>();
     for (const [column, vault] of vaults.entries()) {

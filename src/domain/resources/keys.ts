@@ -10,7 +10,6 @@ import {
   type KeyRotate,
   type KeySpecification,
   type KeyUpdate,
-  type ResourceQuery,
   type RevealedKey,
   rsaSizes,
   type Version,
@@ -19,44 +18,21 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import type { KeyMaterial } from '../../material/key-material.ts';
 import type { WorkerPool } from '../../material/worker-pool.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
-import { checkDates, presentVersion } from './secrets.ts';
+import { checkDates } from './secrets.ts';
 import { revealedOf } from './subject.ts';
 import type { NewResource } from './writes.ts';
 
-export interface Keys extends Collection<'keys', Key, KeyCreate, KeyUpdate, ResourceQuery> {
-  reveal(permit: Permit<'keys:reveal'>, id: string): Promise<RevealedKey>;
-  /** Creates a new version from the given material, or from new material of the same kind. */
-  rotate(permit: Permit<'keys:write'>, id: string, body: KeyRotate): Promise<Key>;
-  versions(permit: Permit<'keys:read'>, id: string, query: PageQuery): Promise<List<Version>>;
-}
+export type Keys = ReturnType<typeof keysWith>;
 
-/** The attributes of a key's material that its record shows. */
-interface KeyAttributes {
-  readonly holds: 'private' | 'public';
-  readonly key_type: Key['key_type'];
-  readonly key_size: number;
-  readonly curve: string | null;
-  readonly exportable: boolean;
-  readonly public_pem: string;
-}
-
-export function keysWith({ store, stamps, guard, workers }: Parts, records: Records): Keys {
+export function keysWith({ guard, workers }: Parts, records: Records) {
   return {
-    async list(permit, query) {
-      const { items, total } = await records.list(permit, 'key', query);
-      return listOf(items.map(presentKey), total, query);
-    },
+    ...records.collectionOf('key', presentKey),
 
-    async get(permit, id) {
-      return presentKey(await records.labelled(await records.find(permit, 'key', id)));
-    },
-
-    async create(permit, body) {
+    async create(permit: Permit<'keys:write'>, body: KeyCreate): Promise<Key> {
       const vault = await records.openVault(permit, body.vault_id);
       const material = await materialFrom(workers, body);
       const [created] = await records.create(vault, [
@@ -71,7 +47,7 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(created!);
     },
 
-    async update(permit, id, body) {
+    async update(permit: Permit<'keys:write'>, id: string, body: KeyUpdate): Promise<Key> {
       const revised = await records.revise(permit, 'key', id, row => {
         checkDates(row, body);
         const { name, tags, activation_date, expiration_date } = body;
@@ -80,28 +56,19 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(revised);
     },
 
-    async remove(permit, id, purge) {
-      await records.remove(permit, 'key', id, purge);
-    },
-
-    async reveal(permit, id) {
+    async reveal(permit: Permit<'keys:reveal'>, id: string): Promise<RevealedKey> {
       const row = await records.find(permit, 'key', id);
       const { exportable, holds } = keyAttributes(row);
       if (!exportable && holds === 'private') {
         throw new Failure('FORBIDDEN', { message: 'The key is not exportable' });
       }
-      const { sealer, row: vault } = await records.vaultOf(row);
-      const stored = await store.resources.withValue(vault.id, id);
-      if (stored === undefined) throw new Failure('NOT_FOUND');
-      const { value } = stamps.resource.believe(stored);
-      const labels = records.openLabels(row, sealer);
-      return guard.reveal(permit, 'key.revealed', [revealedOf(row)], () => ({
-        ...presentKey({ row, labels }),
-        pem: records.openValue(row, sealer, value),
-      }));
+      const open = await records.currentValue(row);
+      const shown = presentKey(await records.labelled(row));
+      return guard.reveal(permit, 'key.revealed', [revealedOf(row)], () => ({ ...shown, pem: open() }));
     },
 
-    async rotate(permit, id, body) {
+    /** Creates a new version from the given material, or from new material of the same kind. */
+    async rotate(permit: Permit<'keys:write'>, id: string, body: KeyRotate): Promise<Key> {
       const before = await records.find(permit, 'key', id);
       const { exportable } = keyAttributes(before);
       const material = await materialFrom(
@@ -118,15 +85,8 @@ export function keysWith({ store, stamps, guard, workers }: Parts, records: Reco
       return presentKey(revised);
     },
 
-    async versions(permit, id, query) {
-      const row = await records.find(permit, 'key', id);
-      const { rows, total } = await store.resources.versionPage(id, query);
-      return listOf(
-        rows.map(version => presentVersion(stamps.believeVersion(version), row)),
-        total,
-        query,
-      );
-    },
+    versions: (permit: Permit<'keys:read'>, id: string, query: PageQuery): Promise<List<Version>> =>
+      records.versions(permit, 'key', id, query),
   };
 }
 
@@ -137,10 +97,12 @@ function materialFrom(workers: WorkerPool, { generate, pem, passphrase }: Source
 }
 
 export function newKeyResource(name: string, material: KeyMaterial, exportable: boolean): NewResource<'key'> {
-  return { type: 'key', name, value: material.pem, attributes: { ...attributesOf(material, exportable) } };
+  return { type: 'key', name, value: material.pem, attributes: attributesOf(material, exportable) };
 }
 
-function attributesOf(material: KeyMaterial, exportable: boolean): KeyAttributes & Record<string, unknown> {
+type KeyAttributes = ReturnType<typeof attributesOf>;
+
+function attributesOf(material: KeyMaterial, exportable: boolean) {
   return {
     holds: material.holds,
     key_type: material.keyType,

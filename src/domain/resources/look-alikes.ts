@@ -59,10 +59,7 @@ export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
   };
 }
 
-/**
- * The response may contain something shown only once, such as a new key, and must not be lost because a list is too
- * busy.
- */
+/** The response may show something once, such as a new key, and must not be lost to a busy list. */
 function noneIfUnavailable(error: unknown): [] {
   if (error instanceof Failure && error.code === 'UNAVAILABLE') return [];
   throw error;

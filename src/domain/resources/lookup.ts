@@ -4,10 +4,13 @@
  * found. Every row is verified before it is used.
  */
 import type { Action } from '../../access/policy.ts';
+import type { PageQuery } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { MixedQuery, ResourceType } from '../../contract/resources.ts';
+import type { MixedQuery, ResourceType, Version } from '../../contract/resources.ts';
+import { iso } from '../../contract/text.ts';
 import { auditedText } from '../../store/integrity/audited.ts';
 import type { ResourceFilter, ResourcePage, ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import { listOf } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
@@ -15,7 +18,7 @@ import { tampered } from '../kernel/stamps.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { OpenedLabels } from './opened-labels.ts';
 import { type Labels, noLabels, type OpenVault, type Sealing } from './sealing.ts';
-import { notFoundAs } from './subject.ts';
+import { notFoundIn } from './subject.ts';
 
 export interface Labelled {
   readonly row: ResourceRow;
@@ -25,7 +28,7 @@ export interface Labelled {
 const mostKept = 1_000;
 
 export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealing) {
-  const { openVaultRow, openLabels, tagIndex } = sealing;
+  const { openVaultRow, openLabels, openValue, tagIndex } = sealing;
   const opened = new OpenedLabels();
 
   /** Vaults whose key is at hand. A new resource is stored only if its vault is still as it is cached here. */
@@ -53,11 +56,9 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
 
   /** The vault that a body names, if the caller has access to it. */
   async function openVault(permit: Permit, vaultId: string): Promise<OpenVault> {
-    const missing = new Failure('NOT_FOUND', { field: 'vault_id', reason: 'is not the id of a vault' });
     const vault = await vaultIn(permit.caller.organizationId, vaultId);
-    if (vault === undefined) throw missing;
-    await guard.found(permit, vault.row, vaultId).catch(notFoundAs(missing));
-    return vault;
+    await guard.found(permit, vault?.row, vaultId).catch(notFoundIn('vault_id', 'is not the id of a vault'));
+    return vault!;
   }
 
   /** Reads the vault again, because another process may have changed it. */
@@ -80,6 +81,12 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return stamps.resource.believe(await guard.found(permit, row, row?.vault_id));
   }
 
+  /** Refuses a body that names a vault which isn't found. */
+  async function checkVaults(permit: Permit, ids: readonly string[]): Promise<void> {
+    const missing = notFoundIn('vault_ids', 'is not the id of a vault');
+    for (const id of ids) await find(permit, 'vault', id).catch(missing);
+  }
+
   /** Null if there is no such version. Once created, a version exists as long as its resource. */
   async function version(row: ResourceRow, number: number): Promise<VersionRow | null> {
     const found = await store.resources.version(row.id, number);
@@ -90,16 +97,33 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return null;
   }
 
+  async function versions<A extends Action>(
+    permit: Permit<A>,
+    type: ResourceType,
+    id: string,
+    query: PageQuery,
+  ) {
+    const row = await find(permit, type, id);
+    const { rows, total } = await store.resources.versionPage(id, query);
+    const items = rows.map(version => presentVersion(stamps.believeVersion(version), row));
+    return listOf(items, total, query);
+  }
+
+  /** Reads the current value, still sealed, and returns the function that decrypts it. */
+  async function currentValue(row: ResourceRow): Promise<() => string> {
+    const { sealer } = await vaultOf(row);
+    const stored = await store.resources.withValue(row.vault_id, row.id);
+    if (stored === undefined) throw new Failure('NOT_FOUND');
+    const { value } = stamps.resource.believe(stored);
+    return () => openValue(row, sealer, value);
+  }
+
   async function labelled(row: ResourceRow): Promise<Labelled> {
     if (row.labels === null) return { row, labels: noLabels };
     return { row, labels: openLabels(row, (await vaultOf(row)).sealer) };
   }
 
-  async function list(
-    permit: Permit,
-    type: ResourceType | null,
-    query: MixedQuery,
-  ): Promise<{ items: Labelled[]; total: number }> {
+  async function list(permit: Permit, type: ResourceType | null, query: MixedQuery) {
     const filter = filterOf(permit, type, query);
     if (filter === null) return { items: [], total: 0 };
     const page = await store.resources.page(filter, {
@@ -116,7 +140,6 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     };
   }
 
-  /** Verifies every row and opens its sealed labels. */
   async function openPage(rows: ResourcePage['rows'], text: string): Promise<Labelled[]> {
     const vaults = new Map<string, Promise<OpenVault>>();
     const items = await Promise.all(rows.map(row => openAmong(stamps.resource.check(row), vaults)));
@@ -152,5 +175,26 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     };
   }
 
-  return { find, version, openVault, reopenVault, vaultOf, labelled, list };
+  return {
+    find,
+    checkVaults,
+    version,
+    versions,
+    currentValue,
+    openVault,
+    reopenVault,
+    vaultOf,
+    labelled,
+    list,
+  };
+}
+
+function presentVersion(version: VersionRow, row: ResourceRow): Version {
+  return {
+    version: version.version,
+    created_at: iso(version.created_at),
+    created_by: version.created_by,
+    content_type: version.content_type,
+    current: version.version === row.version,
+  };
 }

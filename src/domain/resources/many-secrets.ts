@@ -17,7 +17,6 @@ type Revealing = Permit<'secrets:reveal'>;
 interface Opened {
   readonly row: Allowed<ResourceRow, 'secrets:reveal'>;
   readonly secret: Secret;
-  /** Decrypts it. */
   readonly value: () => string;
 }
 

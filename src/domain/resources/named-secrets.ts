@@ -7,7 +7,6 @@ import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
-import type { RevealedSecret } from '../../contract/resources.ts';
 import { iso, type Tags } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import { TimedTurns } from '../kernel/fair-turns.ts';
@@ -44,19 +43,6 @@ export interface WrittenVersion {
   readonly version_created_at: string;
 }
 
-type RevealedVersion = RevealedSecret & WrittenVersion;
-
-export interface SecretHistory {
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly tags: Tags;
-  readonly versions: readonly { readonly version: number; readonly created_at: string }[];
-}
-
-export interface DeletedVersion extends WrittenVersion {
-  readonly deleted_at: string;
-}
-
 /** Per secret; the newest are returned. */
 const mostVersions = 1_000;
 /** How often to retry if another caller creates or deletes the same name in the meantime. */
@@ -81,10 +67,7 @@ export function namedSecretsWith(
     return found && stamps.resource.believe(found);
   }
 
-  async function active<A extends Action>(
-    permit: Permit<A>,
-    place: SecretPlace,
-  ): Promise<Allowed<ResourceRow, A>> {
+  async function active<A extends Action>(permit: Permit<A>, place: SecretPlace) {
     const row = await lookUp(permit, place, store.resources.byName);
     if (row === null || stateAt(row, now()) !== 'active') throw new Failure('NOT_FOUND');
     return row;
@@ -140,7 +123,6 @@ export function namedSecretsWith(
   }
 
   return {
-    /** The id of the vault with this name. */
     async vaultNamed(caller: Caller, name: string): Promise<string> {
       const permit = await guard.admit(caller, 'vaults:read');
       const row = await store.resources.vaultByName(caller.organizationId, name);
@@ -156,7 +138,7 @@ export function namedSecretsWith(
       return activeNames(await guard.admit(caller, 'secrets:read'), vaultId);
     },
 
-    async reveal(caller: Caller, place: SecretPlace, wanted: number | null): Promise<RevealedVersion> {
+    async reveal(caller: Caller, place: SecretPlace, wanted: number | null) {
       const permit = await guard.admit(caller, 'secrets:reveal');
       const row = await active(permit, place);
       const version = wanted ?? row.version;
@@ -170,7 +152,7 @@ export function namedSecretsWith(
       if ((await lookUp(permit, place, store.resources.byName)) === null) throw new Failure('NOT_FOUND');
     },
 
-    async history(caller: Caller, place: SecretPlace): Promise<SecretHistory> {
+    async history(caller: Caller, place: SecretPlace) {
       const permit = await guard.admit(caller, 'secrets:read');
       const row = await active(permit, place);
       const { labels } = await records.labelled(row);
@@ -184,7 +166,7 @@ export function namedSecretsWith(
     },
 
     /** The secret in the trash, if its name is free; null if there is none. */
-    async deleted(caller: Caller, place: SecretPlace): Promise<DeletedVersion | null> {
+    async deleted(caller: Caller, place: SecretPlace) {
       const permit = await guard.admit(caller, 'secrets:read');
       if ((await lookUp(permit, place, store.resources.byName)) !== null) return null;
       const row = await lookUp(permit, place, store.resources.deletedByName);

@@ -25,9 +25,7 @@ export class OpenedLabels {
     this.#most = most;
   }
 
-  /**
-   * In the order of the rows; null if none of them has labels. Undefined if the page has not been verified before.
-   */
+  /** In the order of the rows; null if none has labels, undefined if the page wasn't verified before. */
   find(text: string): readonly Labels[] | null | undefined {
     const digest = digestOf(text);
     const sealed = this.#pages.get(digest);

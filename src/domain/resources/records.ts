@@ -6,19 +6,22 @@
 
 import type { ResourceKind } from '../../access/caller.ts';
 import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
-import type { ResourceType } from '../../contract/resources.ts';
+import type { List } from '../../contract/common.ts';
+import type { ResourceQuery, ResourceType } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
+import { listOf } from '../kernel/collection.ts';
 import { retryingStale, StaleChange } from '../kernel/conflict-retries.ts';
-import { eventOf, resourceSubject } from '../kernel/events.ts';
+import { eventOf } from '../kernel/events.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { named } from '../kernel/row-check.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { type Labelled, lookupWith } from './lookup.ts';
 import { type Labels, type OpenVault, sealingWith } from './sealing.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 import { trashWith } from './trash.ts';
-import { type NewResource, newRow, type ResourceChanges, type Write, writesWith } from './writes.ts';
+import { type NewResource, type ResourceChanges, type Write, writesWith } from './writes.ts';
 
-/** A resource to create, with the permit to do so. */
 type PermittedResource = {
   [T in ResourceKind]: NewResource<T> & { readonly permit: MayWrite<T> };
 }[ResourceKind];
@@ -27,7 +30,6 @@ type Drafts = readonly [PermittedResource, ...PermittedResource[]];
 
 export type Records = ReturnType<typeof recordsWith>;
 
-/** Computes the changes from the current row. */
 export type Revise = (row: ResourceRow, vault: OpenVault) => ResourceChanges | Promise<ResourceChanges>;
 
 export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
@@ -35,6 +37,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   const sealing = sealingWith(parts);
   const lookup = lookupWith(parts, sealing);
   const writes = writesWith(parts, sealing);
+  const trash = trashWith(parts, lookup, checkExposure);
   const { find, openVault, reopenVault, vaultOf } = lookup;
 
   /** Creates one resource, or several that belong together, in one transaction. */
@@ -66,12 +69,23 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     const id = newId();
     const vault_key = keyring.createVaultKey({ organization: caller.organizationId, vault: id });
     const sealer = keyring.openVault({ organization: caller.organizationId, vault: id }, vault_key);
-    const row = stamps.resource.stamp({
-      ...newRow(id, caller.organizationId, 'vault', name, now()),
+    const row = stamps.resource.create(now(), {
+      id,
+      organization_id: caller.organizationId,
+      vault_id: id,
+      type: 'vault',
+      ...named(name),
+      enabled: 1,
+      activation_date: null,
+      expiration_date: null,
+      content_type: null,
+      attributes: '{}',
       labels: sealing.sealLabels({ id, type: 'vault' }, sealer, labels),
       vault_key,
+      version: 0,
+      deleted_at: null,
     });
-    const event = eventOf('resource.created', resourceSubject(row), row.updated_at, newId);
+    const event = eventOf('resource.created', row, row.updated_at, newId);
     await guard.change(permit, 'vault.created', {
       subjects: [subjectOf(row)],
       statements: [
@@ -125,11 +139,26 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     return { ...write, subject: { ...write.subject, verb: `${draft.type}.created` } };
   }
 
+  /** What the collections of all types do alike. */
+  function collectionOf<T extends ResourceType, Item>(type: T, present: (found: Labelled) => Item) {
+    type Reading = Permit<`${T}s:read`>;
+    return {
+      list: async (permit: Reading, query: ResourceQuery): Promise<List<Item>> => {
+        const { items, total } = await lookup.list(permit, type, query);
+        return listOf(items.map(present), total, query);
+      },
+      get: async (permit: Reading, id: string) =>
+        present(await lookup.labelled(await find(permit, type, id))),
+      remove: (permit: MayWrite<T>, id: string, purge: boolean) => trash.remove(permit, type, id, purge),
+    };
+  }
+
   const { storeAll, statementsOf } = writes;
   return {
     ...sealing,
     ...lookup,
-    ...trashWith(parts, lookup, checkExposure),
+    ...trash,
+    collectionOf,
     create,
     createVault,
     revise,

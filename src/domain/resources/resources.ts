@@ -1,4 +1,5 @@
 /** All four resource types together: one list, and one place to create, update, delete and restore any of them. */
+import type { List } from '../../contract/common.ts';
 import type { GenericResource, MixedQuery, ResourceType } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
@@ -15,7 +16,6 @@ type TypedCollections = {
   readonly [T in ResourceType]: Collection<`${T}s`, TypedRecord, never, never, never>;
 };
 
-/** The fields that the records of all types have. */
 type TypedRecord = Omit<GenericResource, 'type' | 'vault_id' | 'deleted_at'> & { readonly vault_id?: string };
 
 interface TypedBody {
@@ -25,16 +25,11 @@ interface TypedBody {
 
 type Plural = `${ResourceType}s`;
 
-export interface Resources
-  extends Collection<Plural, GenericResource, TypedBody, (type: ResourceType) => unknown, MixedQuery> {
-  restore(permit: Permit<`${Plural}:write`>, id: string): Promise<GenericResource>;
-}
-
 /**
  * The permit for a list applies where the caller may read everything that it shows. The type of a single resource is known
  * once it is found: a permit for any type is enough to find it, and changing it requires the permit for its type.
  */
-export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCollections): Resources {
+export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCollections) {
   async function writingOf<T extends ResourceType>(permit: Permit, row: Pick<ResourceRow, 'type'>) {
     const type = row.type as T;
     const action = actionOn(type, 'write');
@@ -43,34 +38,38 @@ export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCo
   }
 
   return {
-    async list(permit, query) {
+    async list(permit: Permit<`${Plural}:read`>, query: MixedQuery): Promise<List<GenericResource>> {
       const { items, total } = await records.list(permit, null, query);
       return listOf(items.map(presentResource), total, query);
     },
 
-    async get(permit, id) {
+    async get(permit: Permit<`${Plural}:read`>, id: string): Promise<GenericResource> {
       return presentResource(await records.labelled(await records.find(permit, null, id)));
     },
 
-    async create(permit, { type, body }) {
+    async create(permit: Permit<`${Plural}:write`>, { type, body }: TypedBody): Promise<GenericResource> {
       const writing = permitFor(permit, actionOn(type, 'write'));
       return presentTyped(type, await typed[type].create(writing as never, body as never));
     },
 
-    async update(permit, id, bodyFor) {
+    async update(
+      permit: Permit<`${Plural}:write`>,
+      id: string,
+      bodyFor: (type: ResourceType) => unknown,
+    ): Promise<GenericResource> {
       const found = await records.find(permit, null, id);
       const body = bodyFor(found.type as ResourceType);
       const { writing, type } = await writingOf(permit, found);
       return presentTyped(type, await typed[type].update(writing as never, id, body as never));
     },
 
-    async remove(permit, id, purge) {
+    async remove(permit: Permit<`${Plural}:write`>, id: string, purge: boolean): Promise<void> {
       const found = await records.find(permit, null, id, deletable(purge));
       const { writing, type } = await writingOf(permit, found);
       await records.remove(writing, type, id, purge);
     },
 
-    async restore(permit, id) {
+    async restore(permit: Permit<`${Plural}:write`>, id: string): Promise<GenericResource> {
       const found = await records.findRestorable(permit, null, id);
       const { writing, type } = await writingOf(permit, found);
       return presentResource(await records.restore(writing, type, id));

@@ -8,7 +8,7 @@ import type { Sealed } from '../../base/bytes.ts';
 import type { Tags } from '../../contract/text.ts';
 import type { Sealer } from '../../keyring/keyring.ts';
 import type { TagRow } from '../../store/records/resource-changes.ts';
-import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 
 export interface Labels {
@@ -16,7 +16,6 @@ export interface Labels {
   readonly description: string;
 }
 
-/** A vault whose key is at hand. */
 export interface OpenVault {
   readonly row: ResourceRow;
   readonly sealer: Sealer;
@@ -36,12 +35,12 @@ export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
 
   function openLabels(row: ResourceRow, sealer: Sealer): Labels {
     if (row.labels === null) return noLabels;
-    return JSON.parse(sealer.open(labelsPlace(row), row.labels).toString('utf8')) as Labels;
+    return JSON.parse(sealer.open(placeOf(row, 'labels'), row.labels).toString('utf8')) as Labels;
   }
 
   function sealLabels(row: Pick<ResourceRow, 'id' | 'type'>, sealer: Sealer, labels: Labels): Sealed | null {
     if (labels.description === '' && Object.keys(labels.tags).length === 0) return null;
-    return sealer.seal(labelsPlace(row), Buffer.from(JSON.stringify(labels), 'utf8'));
+    return sealer.seal(placeOf(row, 'labels'), Buffer.from(JSON.stringify(labels), 'utf8'));
   }
 
   function tagRows({ id, organization_id }: ResourceRow, tags: Tags): TagRow[] {
@@ -56,34 +55,26 @@ export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
     return keyring.blindIndex(organizationId, JSON.stringify([name, value]));
   }
 
-  function versionOf(
-    caller: Pick<Caller, 'id'>,
-    row: ResourceRow,
-    sealer: Sealer,
-    value: string,
-  ): VersionRow {
+  function versionOf(caller: Pick<Caller, 'id'>, row: ResourceRow, sealer: Sealer, value: string) {
     return stamps.stampVersion({
       resource_id: row.id,
       version: row.version,
       content_type: row.content_type,
       attributes: row.attributes,
-      value: sealer.seal(valuePlace(row, row.version), Buffer.from(value, 'utf8')),
+      value: sealer.seal(placeOf(row, 'value', row.version), Buffer.from(value, 'utf8')),
       created_at: row.updated_at,
       created_by: caller.id,
     });
   }
 
   function openValue(row: ResourceRow, sealer: Sealer, sealed: Sealed, version = row.version): string {
-    return sealer.open(valuePlace(row, version), sealed).toString('utf8');
+    return sealer.open(placeOf(row, 'value', version), sealed).toString('utf8');
   }
 
   return { openVaultRow, openLabels, sealLabels, openValue, tagRows, tagIndex, versionOf };
 }
 
-function labelsPlace(row: Pick<ResourceRow, 'id' | 'type'>) {
-  return { type: row.type, resource: row.id, field: 'labels', version: 0 };
-}
-
-function valuePlace(row: Pick<ResourceRow, 'id' | 'type'>, version: number) {
-  return { type: row.type, resource: row.id, field: 'value', version };
+/** Labels have no versions. */
+function placeOf(row: Pick<ResourceRow, 'id' | 'type'>, field: 'labels' | 'value', version = 0) {
+  return { type: row.type, resource: row.id, field, version };
 }

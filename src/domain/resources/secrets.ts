@@ -3,7 +3,6 @@ import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import {
   datesOutOfOrder,
-  type ResourceQuery,
   type RevealedSecret,
   type Secret,
   type SecretCreate,
@@ -12,7 +11,6 @@ import {
 } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -21,25 +19,15 @@ import type { Records } from './records.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
 
-export interface Secrets extends Collection<'secrets', Secret, SecretCreate, SecretUpdate, ResourceQuery> {
-  reveal(permit: Permit<'secrets:reveal'>, id: string, version: number | undefined): Promise<RevealedSecret>;
-  versions(permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>>;
-  rollback(permit: MayWrite<'secret'>, id: string, version: number): Promise<Secret>;
-  /**
-   * Creates and updates many secrets. Those that can be stored are stored in one transaction; if one of them
-   * conflicts, each is stored by itself. Either way, each has its own outcome.
-   */
-  writeAll(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]>;
-}
+export type Secrets = ReturnType<typeof secretsWith>;
 
 type Outcome = PromiseSettledResult<Secret>;
 
-/** A new secret, or a change to an existing one. */
 export type SecretWrite = SecretCreate | { readonly id: string; readonly changes: SecretUpdate };
 
 const defaultContentType = 'text/plain';
 
-export function secretsWith({ store, stamps, guard }: Parts, records: Records): Secrets {
+export function secretsWith({ guard }: Parts, records: Records) {
   async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
     const found = await records.version(row, version);
     if (found === null) throw invalid('version', 'is not a version of this secret');
@@ -51,14 +39,8 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
     return records.revision(permit, 'secret', item.id, row => changesOf(row, item.changes));
   }
 
-  /**
-   * Stores them in one transaction. If it is refused, that is the outcome of all of them; null if a conflict may be
-   * due to just one.
-   */
-  async function storeTogether(
-    permit: MayWrite<'secret'>,
-    items: readonly SecretWrite[],
-  ): Promise<Outcome[] | null> {
+  /** Stores them in one transaction, whose refusal all share; null if a conflict may be due to just one. */
+  async function storeTogether(permit: MayWrite<'secret'>, items: readonly SecretWrite[]) {
     const writes = await Promise.allSettled(items.map(item => writeOf(permit, item)));
     const [first, ...others] = writes.flatMap(write => (write.status === 'fulfilled' ? write.value : []));
     const stored = first && records.storeAll(permit, 'secret.updated', [first, ...others]);
@@ -84,36 +66,33 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
     return 'id' in item ? secrets.update(permit, item.id, item.changes) : secrets.create(permit, item);
   }
 
-  const secrets: Secrets = {
-    async list(permit, query) {
-      const { items, total } = await records.list(permit, 'secret', query);
-      return listOf(items.map(presentSecret), total, query);
-    },
+  const secrets = {
+    ...records.collectionOf('secret', presentSecret),
 
-    async get(permit, id) {
-      return presentSecret(await records.labelled(await records.find(permit, 'secret', id)));
-    },
-
-    async create(permit, body) {
+    async create(permit: Permit<'secrets:write'>, body: SecretCreate): Promise<Secret> {
       const vault = await records.openVault(permit, body.vault_id);
       const [created] = await records.create(vault, [{ permit, ...newSecret(body) }]);
       return presentSecret(created!);
     },
 
-    async update(permit, id, body) {
+    async update(permit: Permit<'secrets:write'>, id: string, body: SecretUpdate): Promise<Secret> {
       return presentSecret(await records.revise(permit, 'secret', id, row => changesOf(row, body)));
     },
 
-    async writeAll(permit, items) {
+    /**
+     * Creates and updates many secrets. Those that can be stored are stored in one transaction; if one of them
+     * conflicts, each is stored by itself. Either way, each has its own outcome.
+     */
+    async writeAll(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]> {
       const together = await storeTogether(permit, items);
       return together ?? storeOneByOne(permit, items);
     },
 
-    async remove(permit, id, purge) {
-      await records.remove(permit, 'secret', id, purge);
-    },
-
-    async reveal(permit, id, wanted) {
+    async reveal(
+      permit: Permit<'secrets:reveal'>,
+      id: string,
+      wanted: number | undefined,
+    ): Promise<RevealedSecret> {
       const row = await records.find(permit, 'secret', id);
       const version = await versionOf(row, wanted ?? row.version);
       const { sealer } = await records.vaultOf(row);
@@ -127,14 +106,10 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
       }));
     },
 
-    async versions(permit, id, query) {
-      const row = await records.find(permit, 'secret', id);
-      const { rows, total } = await store.resources.versionPage(id, query);
-      const items = rows.map(version => presentVersion(stamps.believeVersion(version), row));
-      return listOf(items, total, query);
-    },
+    versions: (permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>> =>
+      records.versions(permit, 'secret', id, query),
 
-    async rollback(permit, id, wanted) {
+    async rollback(permit: MayWrite<'secret'>, id: string, wanted: number): Promise<Secret> {
       const revision = async (row: ResourceRow) => {
         const version = await versionOf(row, wanted);
         const { sealer } = await records.vaultOf(row);
@@ -148,20 +123,16 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
 }
 
 function newSecret(body: SecretCreate): NewResource<'secret'> {
-  return {
-    type: 'secret',
-    name: body.name,
-    value: body.value,
-    contentType: body.content_type ?? defaultContentType,
-    tags: body.tags,
-    enabled: body.enabled,
-    activationDate: body.activation_date,
-    expirationDate: body.expiration_date,
-  };
+  const { name, value, content_type: contentType = defaultContentType } = body;
+  return { type: 'secret', ...fieldsOf(body), name, value, contentType };
 }
 
 function changesOf(row: ResourceRow, body: SecretUpdate): ResourceChanges {
   checkDates(row, body);
+  return fieldsOf(body);
+}
+
+function fieldsOf(body: SecretUpdate): ResourceChanges {
   return {
     name: body.name,
     value: body.value,
@@ -208,15 +179,5 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     version: row.version,
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
-  };
-}
-
-export function presentVersion(version: VersionRow, row: ResourceRow): Version {
-  return {
-    version: version.version,
-    created_at: iso(version.created_at),
-    created_by: version.created_by,
-    content_type: version.content_type,
-    current: version.version === row.version,
   };
 }

@@ -38,7 +38,6 @@ export function stretchesWith({ store }: Pick<Parts, 'store'>) {
   return {
     read,
 
-    /** All rows from the given stretch on, in turns. */
     async *rowsFrom(
       first: Stretch,
       vaultId: string,

@@ -14,14 +14,12 @@ export function actionOn<T extends ResourceType, V extends 'read' | 'write'>(typ
   return `${type}s:${verb}`;
 }
 
-/** The permit to create, change and delete resources of this type. */
 export type MayWrite<T extends ResourceType> = Permit<`${T}s:write`>;
 
 export function subjectOf<A extends Action = never>(row: MaybeAllowed<ResourceRow, A>): SubjectChange<A> {
   return { type: row.type, id: row.id, name: row.name, vaultId: row.vault_id, revision: row.revision };
 }
 
-/** The details of a reveal's audit entry: the subject and its version. */
 export function revealedOf<A extends Action>(
   row: Allowed<ResourceRow, A>,
   version = row.version,
@@ -36,10 +34,12 @@ export function notFoundAs(failure: Failure): (error: unknown) => never {
   };
 }
 
-/**
- * Refuses a change that would expose more to others than the caller may read. A value is new, and so known to its
- * writer, or an earlier one.
- */
+/** The same for a field that names one that must exist. */
+export function notFoundIn(field: string, reason: string): (error: unknown) => never {
+  return notFoundAs(new Failure('NOT_FOUND', { field, reason }));
+}
+
+/** Refuses a change that exposes more than the caller may read. A new value is known to its writer. */
 export type CheckExposure = (
   caller: Caller,
   before: ResourceRow,

@@ -5,10 +5,10 @@ import type { ResourceType } from '../../contract/resources.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import { type EventKind, eventOf, resourceSubject } from '../kernel/events.ts';
+import { type EventKind, eventOf } from '../kernel/events.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import type { Labelled, lookupWith } from './lookup.ts';
+import type { lookupWith } from './lookup.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 
 /** How long a deletion can be undone. */
@@ -55,18 +55,13 @@ export function trashWith(
       : [store.resources.count([row], change)];
   }
 
-  /** Finds a resource in the trash that can still be restored. */
   async function findRestorable<A extends Action>(permit: Permit<A>, type: ResourceType | null, id: string) {
     const row = await find(permit, type, id, true);
     if (row.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
     return row;
   }
 
-  function restore<T extends ResourceType>(
-    permit: NoInfer<MayWrite<T>>,
-    type: T,
-    id: string,
-  ): Promise<Labelled> {
+  function restore<T extends ResourceType>(permit: NoInfer<MayWrite<T>>, type: T, id: string) {
     return retryingStale(async () => {
       const before = await findRestorable(permit, type, id);
       const row = stamps.resource.revise(before, { deleted_at: null }, now());
@@ -85,7 +80,7 @@ export function trashWith(
   }
 
   function eventStatement(kind: EventKind, row: ResourceRow): Statement {
-    return store.outbox.add(stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId)));
+    return store.outbox.add(stamps.stampEvent(eventOf(kind, row, row.updated_at, newId)));
   }
 
   return { remove, findRestorable, restore };

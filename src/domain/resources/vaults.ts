@@ -1,44 +1,30 @@
 /** Vaults, each with its own encryption key. */
 import { allows } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
-import type {
-  ResourceQuery,
-  Vault,
-  VaultCounts,
-  VaultCreate,
-  VaultUpdate,
-} from '../../contract/resources.ts';
+import type { Vault, VaultCounts, VaultCreate, VaultUpdate } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
-import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
 import { actionOn } from './subject.ts';
 
-export interface Vaults extends Collection<'vaults', Vault, VaultCreate, VaultUpdate, ResourceQuery> {
-  /** The number of resources in vaults, for the types that the caller may read. */
-  counts(permit: Permit<'vaults:read'>, vaultIds: readonly string[] | undefined): Promise<VaultCounts>;
-}
+export type Vaults = ReturnType<typeof vaultsWith>;
 
 const mostCounted = 100;
 
-export function vaultsWith({ store }: Parts, records: Records): Vaults {
+export function vaultsWith({ store }: Parts, records: Records) {
   return {
-    async list(permit, query) {
-      const { items, total } = await records.list(permit, 'vault', query);
-      return listOf(items.map(presentVault), total, query);
-    },
+    ...records.collectionOf('vault', presentVault),
 
-    async get(permit, id) {
-      return presentVault(await records.labelled(await records.find(permit, 'vault', id)));
-    },
-
-    async create(permit, { name, description = '', tags = {} }) {
+    async create(
+      permit: Permit<'vaults:write'>,
+      { name, description = '', tags = {} }: VaultCreate,
+    ): Promise<Vault> {
       return presentVault(await records.createVault(permit, name, { tags, description }));
     },
 
-    async update(permit, id, body) {
+    async update(permit: Permit<'vaults:write'>, id: string, body: VaultUpdate): Promise<Vault> {
       const revised = await records.revise(permit, 'vault', id, ({ name }) => {
         // Whether a name is free would reveal vaults that the caller may not know about.
         if (permit.vaults !== null && body.name !== undefined && body.name !== name) throw notTheirs();
@@ -47,11 +33,11 @@ export function vaultsWith({ store }: Parts, records: Records): Vaults {
       return presentVault(revised);
     },
 
-    async remove(permit, id, purge) {
-      await records.remove(permit, 'vault', id, purge);
-    },
-
-    async counts({ caller, vaults }, vaultIds) {
+    /** The number of resources in vaults, for the types that the caller may read. */
+    async counts(
+      { caller, vaults }: Permit<'vaults:read'>,
+      vaultIds: readonly string[] | undefined,
+    ): Promise<VaultCounts> {
       const asked = (vaultIds ?? vaults ?? undefined)?.filter(id => vaults?.includes(id) ?? true);
       if (asked?.length === 0) return { data: [] };
       const found = await store.resources.counts(caller.organizationId, asked, mostCounted);

@@ -7,34 +7,19 @@
 import type { Caller, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
-import type { ResourceType } from '../../contract/resources.ts';
 import type { Tags } from '../../contract/text.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { EventRow } from '../../store/records/outbox.ts';
 import type { TagRow } from '../../store/records/resource-changes.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
-import { eventOf, resourceSubject } from '../kernel/events.ts';
+import { eventOf } from '../kernel/events.ts';
 import type { ChangeAction, Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { searched } from '../kernel/row-check.ts';
+import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Labelled } from './lookup.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
 import { subjectOf } from './subject.ts';
-
-/** A resource to create, without the permit that this requires. */
-export interface NewResource<T extends ResourceKind = ResourceKind> {
-  readonly id?: string;
-  readonly type: T;
-  readonly name: string;
-  readonly tags?: Tags | undefined;
-  readonly enabled?: boolean | undefined;
-  readonly activationDate?: number | null | undefined;
-  readonly expirationDate?: number | null | undefined;
-  readonly contentType?: string | null;
-  readonly attributes?: Readonly<Record<string, unknown>>;
-  readonly value: string;
-}
 
 /** Omitted fields don't change. A value creates a new version. */
 export interface ResourceChanges {
@@ -47,6 +32,14 @@ export interface ResourceChanges {
   readonly contentType?: string | null | undefined;
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   readonly value?: string | undefined;
+}
+
+/** A resource to create, without the permit that this requires. */
+export interface NewResource<T extends ResourceKind = ResourceKind> extends ResourceChanges {
+  readonly id?: string;
+  readonly type: T;
+  readonly name: string;
+  readonly value: string;
 }
 
 /** A new resource, or the next revision of one. */
@@ -68,16 +61,21 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   function creation(caller: Caller, { row: vault, sealer }: OpenVault, draft: NewResource): Write {
     const id = draft.id ?? newId();
     const labels = { tags: draft.tags ?? {}, description: '' };
-    const row = stamps.resource.stamp({
-      ...newRow(id, vault.organization_id, draft.type, draft.name, now()),
+    const row = stamps.resource.create(now(), {
+      id,
+      organization_id: vault.organization_id,
       vault_id: vault.id,
+      type: draft.type,
+      ...named(draft.name),
       enabled: flagOf(draft.enabled) ?? 1,
       activation_date: draft.activationDate ?? null,
       expiration_date: draft.expirationDate ?? null,
       content_type: draft.contentType ?? null,
       attributes: draft.attributes === undefined ? '{}' : JSON.stringify(draft.attributes),
       labels: sealLabels({ id, type: draft.type }, sealer, labels),
+      vault_key: null,
       version: 1,
+      deleted_at: null,
     });
     const version = versionOf(caller, row, sealer, draft.value);
     return write(row, labels, { subject: subjectOf(row), version, tags: tagRows(row, labels.tags), vault });
@@ -108,13 +106,11 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     rest: Pick<Write<A>, 'subject' | 'version' | 'tags' | 'vault'>,
   ): Write<A> {
     const kind = row.revision === 1 ? 'resource.created' : 'resource.updated';
-    const event = stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId));
+    const event = stamps.stampEvent(eventOf(kind, row, row.updated_at, newId));
     return { row, labels, event, ...rest };
   }
 
-  /**
-   * Stores all or none. Throws StaleChange if one of them, or the vault of a new one, was changed since it was read.
-   */
+  /** Stores all or none. Throws StaleChange if one, or the vault of a new one, changed since it was read. */
   async function storeAll<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -131,11 +127,13 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   function statementsOf(writes: readonly Write<Action>[]): Statement[] {
     const created = writes.filter(({ vault }) => vault !== null);
     const revised = writes.filter(({ vault }) => vault === null);
+    const rows = created.map(({ row }) => row);
+    const versions = writes.flatMap(({ version }) => version ?? []);
     return [
       ...unchanged(created.map(({ vault }) => vault!)),
-      ...(created.length === 0 ? [] : creating(created.map(({ row }) => row))),
+      ...(rows.length === 0 ? [] : [store.resources.insert(...rows), store.resources.count(rows, 1)]),
       ...revised.map(({ row }) => store.resources.update(row)),
-      ...versionStatements(writes.flatMap(({ version }) => version ?? [])),
+      ...(versions.length === 0 ? [] : [store.resources.insertVersion(...versions)]),
       ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
       ...tagStatements(writes.flatMap(({ tags }) => tags ?? [])),
       store.outbox.add(...writes.map(({ event }) => event)),
@@ -148,14 +146,6 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     );
   }
 
-  function creating(rows: readonly ResourceRow[]): Statement[] {
-    return [store.resources.insert(...rows), store.resources.count(rows, 1)];
-  }
-
-  function versionStatements(rows: readonly VersionRow[]): Statement[] {
-    return rows.length === 0 ? [] : [store.resources.insertVersion(...rows)];
-  }
-
   function tagStatements(rows: readonly TagRow[]): Statement[] {
     return rows.length === 0 ? [] : [store.resources.addTags(rows)];
   }
@@ -163,42 +153,10 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   return { creation, revision, storeAll, statementsOf, tagStatements };
 }
 
-export function newRow(
-  id: string,
-  organizationId: string,
-  type: ResourceType,
-  name: string,
-  now: number,
-): Omit<ResourceRow, 'stamp'> {
-  return {
-    id,
-    organization_id: organizationId,
-    vault_id: id,
-    type,
-    ...renamed(name),
-    enabled: 1,
-    activation_date: null,
-    expiration_date: null,
-    content_type: null,
-    attributes: '{}',
-    labels: null,
-    vault_key: null,
-    version: 0,
-    deleted_at: null,
-    created_at: now,
-    updated_at: now,
-    revision: 1,
-  };
-}
-
-function renamed(name: string): Pick<ResourceRow, 'name' | 'name_search'> {
-  return { name, name_search: searched(name) };
-}
-
 function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<ResourceRow> {
   const or = <T>(value: T | undefined, otherwise: T): T => (value === undefined ? otherwise : value);
   return {
-    ...renamed(wanted.name ?? before.name),
+    ...named(wanted.name ?? before.name),
     enabled: or(flagOf(wanted.enabled), before.enabled),
     activation_date: or(wanted.activationDate, before.activation_date),
     expiration_date: or(wanted.expirationDate, before.expiration_date),

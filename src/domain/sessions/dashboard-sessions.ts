@@ -28,7 +28,6 @@ const noteEvery = 60_000;
 const mostSessions = 20;
 const mostKept = 10_000;
 
-/** The signed-in person and their session. */
 export interface SignedInAs {
   readonly caller: Caller;
   readonly person: Person;
@@ -97,7 +96,7 @@ export function dashboardSessionsWith(
 
   function newRow({ member, account }: Person, method: string, origin: Origin, token: string, id: string) {
     const time = now();
-    return stamps.session.stamp({
+    return stamps.session.create(time, {
       id,
       organization_id: member.organization_id,
       member_id: member.id,
@@ -107,9 +106,6 @@ export function dashboardSessionsWith(
       ip_address: origin.address,
       user_agent: logText(origin.userAgent),
       proven_at: null,
-      created_at: time,
-      updated_at: time,
-      revision: 1,
       used_at: time,
     });
   }
@@ -146,10 +142,7 @@ export function dashboardSessionsWith(
       return null;
     },
 
-    /**
-     * Reads the session again from the store, for a caller about to change it. Refuses a session that has ended in the
-     * meantime.
-     */
+    /** Reads the session again, for a caller about to change it. Refuses one that has ended meanwhile. */
     again: async (id: string, origin: Origin): Promise<SignedInAs> => {
       const current = await load(id);
       const person = current && (await people.fresh(current.row.member_id));
@@ -243,9 +236,7 @@ function endOf({ created_at }: DashboardSessionRow): number {
   return created_at + longestSession;
 }
 
-/**
- * The rows that the authority of a signed-in person rests on. The request itself shows that the session is in use.
- */
+/** What a signed-in person's authority rests on. The request itself shows that the session is in use. */
 export function proofOf(session: DashboardSessionRow, person: Person): Proof {
   const { account } = person;
   return {

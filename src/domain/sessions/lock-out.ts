@@ -7,12 +7,10 @@
  */
 import type { Origin } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { Keyring } from '../../keyring/keyring.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow, LockOutRow } from '../../store/records/accounts.ts';
-import type { Store } from '../../store/store.ts';
 import type { MinuteCounter } from '../kernel/minute-counter.ts';
-import type { Stamps } from '../kernel/stamps.ts';
+import type { Parts } from '../kernel/parts.ts';
 
 const second = 1_000;
 /** How long to wait after each number of failures. */
@@ -23,12 +21,8 @@ export type Factor = 'password' | 'code';
 
 export type LockOut = ReturnType<typeof lockOutWith>;
 
-interface LockOutParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly stamps: Stamps;
+interface LockOutParts extends Pick<Parts, 'store' | 'keyring' | 'stamps' | 'now'> {
   readonly attempts: MinuteCounter;
-  readonly now: () => number;
 }
 
 export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutParts) {
@@ -37,16 +31,12 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
   const inSession = (id: string, factor: Factor) => keyring.blindIndex('lock-out', `session ${id} ${factor}`);
   const nobody = (emailKey: string) => keyring.blindIndex('lock-out', `address ${emailKey}`);
 
-  /** Refuses a network address with too many failures. */
   function check({ address }: Origin): void {
     const wait = attempts.blockedFor(address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
   }
 
-  /**
-   * Counts an attempt, or returns the time until which attempts are refused. Concurrent attempts are counted one
-   * after another.
-   */
+  /** Counts an attempt, one after another, or returns the time until which attempts are refused. */
   async function counted(subject: string): Promise<number | null> {
     for (;;) {
       const stored = await store.accounts.attempts(subject);

@@ -14,7 +14,8 @@ import type { CredentialRow } from '../../store/records/credentials.ts';
 import { isOf } from '../credentials/api-key-callers.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
 import { credentialKinds, isUsable, type Login, type Restrictions } from '../credentials/credential.ts';
-import { lifeOf, newFields, presentApiKey } from '../credentials/credential-records.ts';
+import { newCredentialWith } from '../credentials/credential-changes.ts';
+import { lifeOf, presentApiKey } from '../credentials/credential-records.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
@@ -31,19 +32,17 @@ interface NewLoginKey {
 
 export type LoginKeys = ReturnType<typeof loginKeysWith>;
 
-interface LoginKeyParts extends Parts {
-  readonly people: People;
-  readonly authenticate: Authenticator;
-}
-
 const kind = credentialKinds.api;
 /** The oldest keys make room for a new one. */
 const mostKeys = 20;
 /** The newest of these are shown. */
 const mostCreated = 100;
 
-export function loginKeysWith(parts: LoginKeyParts) {
-  const { store, keyring, stamps, guard, people, authenticate, now } = parts;
+export function loginKeysWith(
+  parts: Parts & { readonly people: People; readonly authenticate: Authenticator },
+) {
+  const { store, stamps, guard, people, authenticate, now } = parts;
+  const newRow = newCredentialWith(parts);
 
   async function all({ member }: Person): Promise<CredentialRow[]> {
     const rows = await store.credentials.createdBy(member.organization_id, kind, member.id);
@@ -78,12 +77,11 @@ export function loginKeysWith(parts: LoginKeyParts) {
     };
   }
 
-  function newKey(person: Person, { id, name, role, until, login }: NewLoginKey, origin: Origin) {
+  async function newKey(person: Person, { id, name, role, until, login }: NewLoginKey, origin: Origin) {
     const caller = callerOf(person, origin, unstored);
     const token = mintToken('api', id);
-    const fields = newFields(caller, id, { name, role, narrowing: { login }, expirationDate: until }, now());
-    const proven = { ...fields, kind, digest: keyring.tokenDigest(token), narrowing_key: null };
-    return { caller, token, row: stamps.credential.stamp(proven) };
+    const wanted = { name, role, narrowing: { login }, expirationDate: until };
+    return { caller, token, row: await newRow('api', caller, id, token, wanted) };
   }
 
   return {
@@ -92,7 +90,7 @@ export function loginKeysWith(parts: LoginKeyParts) {
       const { login } = wanted;
       const person = await people.fresh(login.member_id);
       if (person === undefined || !isOf(login, person)) return null;
-      const { caller, token, row } = newKey(person, wanted, origin);
+      const { caller, token, row } = await newKey(person, wanted, origin);
       const living = await all(person);
       const old = [
         ...living.filter(one => !works(one, person)),

@@ -2,9 +2,9 @@
  * Challenges for passkeys. A challenge proves by itself that this service created it, for which purpose and until
  * when, so nothing is stored when one is requested. It is recorded when it is used, and can't be used again.
  */
-import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
 import type { Statement } from '../../store/engine/engine.ts';
-import type { Store } from '../../store/store.ts';
+import type { Parts } from '../kernel/parts.ts';
 
 const lifetime = 5 * 60_000;
 const timeSize = 6;
@@ -14,10 +14,7 @@ const markSize = 16;
 
 export type Challenges = ReturnType<typeof challengesWith>;
 
-interface ChallengeParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly now: () => number;
+interface ChallengeParts extends Pick<Parts, 'store' | 'keyring' | 'now'> {
   readonly random: (size: number) => Uint8Array;
 }
 

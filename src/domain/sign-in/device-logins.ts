@@ -35,7 +35,6 @@ import type { LockOut } from '../sessions/lock-out.ts';
 import type { LoginKeys } from '../sessions/login-keys.ts';
 import type { Proofs } from './proofs.ts';
 
-/** The requesting program's description of itself, and its address. */
 interface Asked {
   readonly client: string;
   readonly host: string;
@@ -119,29 +118,17 @@ export function deviceLoginsWith(
     throw invalid('user_code', 'is unknown, expired or has been used');
   }
 
-  function decide(
-    as: SignedInAs,
-    userCode: string,
-    verb: AuditAction,
-    approval: Approval | null,
-  ): Promise<void> {
+  function decide(as: SignedInAs, userCode: string, verb: AuditAction, approval: Approval | null) {
     return retryingStale(async () => {
       const before = await waiting(as, userCode);
       const state = approval === null ? 'denied' : 'approved';
       const text = approval && JSON.stringify(approval);
       const row = stamps.deviceLogin.stamp({ ...before, state, approval: text });
       const { host, ip_address } = JSON.parse(row.request) as Asked;
+      const subject = { type: 'device-login', id: row.id, name: nameFor(host), revision: 1 };
       const given = approval && { role: approval.role, expiration_date: iso(approval.until) };
       await guard.own(as.caller, verb, {
-        subjects: [
-          {
-            type: 'device-login',
-            id: row.id,
-            name: nameFor(host),
-            revision: 1,
-            details: { ip_address, ...given },
-          },
-        ],
+        subjects: [{ ...subject, details: { ip_address, ...given } }],
         statements: [store.deviceLogins.decide(before, row)],
       });
     });
@@ -177,7 +164,6 @@ export function deviceLoginsWith(
         return row.state === 'approved' ? handOut(row, origin) : answer(row.state);
       }),
 
-    /** The request that the person decides on. */
     find: async (as: SignedInAs, userCode: string): Promise<DeviceRequest> => {
       const { request, created_at, expires_at } = await waiting(as, userCode);
       return {

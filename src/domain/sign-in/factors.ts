@@ -17,7 +17,7 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { AccountRow, PasskeyRow } from '../../store/records/accounts.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
-import { accountSubject, type Person } from '../people/people.ts';
+import { accountSubject, type Person, passkeySubject } from '../people/people.ts';
 import type { SignedInAs } from '../sessions/dashboard-sessions.ts';
 import { newPasskey, presentPasskey } from './passkey-rows.ts';
 import type { Site } from './passkeys.ts';
@@ -44,13 +44,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs) {
     return retryingStale(async () => run(await sessions.again(given.session.id, given.caller.origin)));
   }
 
-  /** Stores a change to the account together with its related writes. */
-  async function revise(
-    as: SignedInAs,
-    proof: Proven,
-    verb: AuditAction,
-    change: AccountChange,
-  ): Promise<void> {
+  async function revise(as: SignedInAs, proof: Proven, verb: AuditAction, change: AccountChange) {
     const { member, account } = as.person;
     const { columns, endsOthers, subjects = [], statements = [] } = change;
     const epoch = endsOthers ? account.epoch + 1 : account.epoch;
@@ -126,10 +120,9 @@ export function factorsWith(parts: SignInParts, proofs: Proofs) {
         if (rows.length === 1 && as.person.account.password === null) {
           throw invalid('', 'set a password before you remove the last passkey');
         }
-        const subject = { type: 'passkey', id, name: row.name, revision: row.revision + 1 };
         await revise(as, proof, 'account.passkey_removed', {
           endsOthers: true,
-          subjects: [{ ...subject, verb: 'passkey.removed' }],
+          subjects: [passkeySubject({ ...row, revision: row.revision + 1 }, 'passkey.removed')],
           statements: [store.accounts.removePasskey(row)],
         });
       }),

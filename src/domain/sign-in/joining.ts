@@ -88,13 +88,14 @@ export function joiningWith(parts: SignInParts) {
   ) {
     const member = newMember(parts, {
       id: ids.member,
-      organizationId: ids.organization,
+      organization_id: ids.organization,
       email,
       role: 'owner',
+      state: 'active',
+      grants: '[]',
     });
-    const active = stamps.member.stamp({ ...member, state: 'active' });
-    const account = newAccount(parts, active, id, { password: proof.password });
-    return { member: active, account, groups: [] };
+    const account = newAccount(parts, member, id, { password: proof.password });
+    return { member, account, groups: [] };
   }
 
   const setupPurpose = (email: string) => `set-up of ${emailKey(email)}`;
@@ -115,18 +116,14 @@ export function joiningWith(parts: SignInParts) {
     /** Both return the token of a new session. */
     setUp: async (site: Site, { token, email, organization: name, ...given }: SetupBody, origin: Origin) => {
       await checkSetup(token, origin);
-      const time = now();
       const ids = { organization: newId(), member: newId() };
       const accountId = newId();
       const proof = await firstProof(site, setupPurpose(email), { id: accountId }, email, given);
-      const organization = stamps.organization.stamp({
+      const organization = stamps.organization.create(now(), {
         id: ids.organization,
         name,
         plan: 'pro',
         enterprise_limit: 0,
-        created_at: time,
-        updated_at: time,
-        revision: 1,
       });
       const person = firstPerson(email, ids, proof, accountId);
       const passkey = passkeyAlong(person, proof);

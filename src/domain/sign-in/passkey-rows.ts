@@ -6,10 +6,10 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { PasskeyRow } from '../../store/records/accounts.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
-import type { Person } from '../people/people.ts';
+import { type Person, passkeySubject } from '../people/people.ts';
 import type { RelatedWrites } from '../sessions/dashboard-sessions.ts';
 import type { Challenges } from './challenges.ts';
-import type { NewPasskey, UsedPasskey } from './passkeys.ts';
+import type { NewPasskey } from './passkeys.ts';
 
 interface RowParts extends Parts {
   readonly challenges: Challenges;
@@ -30,8 +30,7 @@ export function newPasskey(
   name: string,
   made: NewPasskey,
 ): { row: PasskeyRow; subject: SubjectChange; statements: Statement[] } {
-  const time = now();
-  const row = stamps.passkey.stamp({
+  const row = stamps.passkey.create(now(), {
     id: newId(),
     organization_id: member.organization_id,
     member_id: member.id,
@@ -40,21 +39,11 @@ export function newPasskey(
     public_key: publicBytes(made.publicKey),
     transports: JSON.stringify(made.transports),
     counter: made.counter,
-    created_at: time,
-    updated_at: time,
-    revision: 1,
     used_at: null,
   });
   return {
     row,
-    subject: {
-      type: 'passkey',
-      id: row.id,
-      name,
-      revision: 1,
-      verb: 'passkey.created',
-      details: { member: row.member_id },
-    },
+    subject: { ...passkeySubject(row, 'passkey.created'), details: { member: row.member_id } },
     statements: [...challenges.use(made.challenge), store.accounts.insertPasskey(row)],
   };
 }
@@ -63,14 +52,13 @@ export function newPasskey(
 export function passkeyUsed(
   { store, stamps, now, challenges }: RowParts,
   row: PasskeyRow,
-  { counter, challenge }: UsedPasskey,
+  { counter, challenge }: Pick<NewPasskey, 'counter' | 'challenge'>,
 ): RelatedWrites {
   const used = [...challenges.use(challenge), store.accounts.notePasskeyUse(row.id, now())];
   if (counter === row.counter) return { statements: used };
   const after = stamps.passkey.revise(row, { counter }, now());
-  const subject = { type: 'passkey', id: row.id, name: row.name, revision: after.revision };
   return {
-    subjects: [{ ...subject, verb: 'passkey.counted', details: { member: row.member_id } }],
+    subjects: [{ ...passkeySubject(after, 'passkey.counted'), details: { member: row.member_id } }],
     statements: [...used, store.accounts.updatePasskey(after)],
   };
 }

@@ -21,12 +21,6 @@ export interface NewPasskey {
   readonly challenge: string;
 }
 
-/** The result of a use. */
-export interface UsedPasskey {
-  readonly counter: number;
-  readonly challenge: string;
-}
-
 export type Passkeys = ReturnType<typeof passkeysWith>;
 
 /** Ed25519, ES256 and RS256. */

@@ -22,7 +22,6 @@ declare const made: unique symbol;
 /** A fresh proof of identity, and what it used up. */
 export interface Proven extends RelatedWrites {
   readonly [made]: true;
-  /** The changes to the account. */
   readonly columns: Partial<AccountRow>;
 }
 
@@ -90,10 +89,7 @@ export function proofsWith(parts: SignInParts) {
   }
 
   /** What the proof used up, for storing it without another change. */
-  function usedUp(
-    { person: { member, account } }: SignedInAs,
-    { columns, ...related }: Proven,
-  ): RelatedWrites {
+  function usedUp({ person: { member, account } }: SignedInAs, { columns, ...related }: Proven) {
     if (Object.keys(columns).length === 0) return related;
     const after = stamps.account.revise(account, columns, now());
     return {

@@ -1,18 +1,12 @@
 /** The second factor of one account: its sealed seed, the last code that was used, its recovery codes. */
 import type { Sealed } from '../../base/bytes.ts';
-import type { Keyring } from '../../keyring/keyring.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
-import type { KeyringSync } from '../kernel/keyring-sync.ts';
-import type { Stamps } from '../kernel/stamps.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './totp.ts';
 
 export type SecondFactor = ReturnType<typeof secondFactorWith>;
 
-interface SecondFactorParts {
-  readonly keyring: Keyring;
-  readonly stamps: Stamps;
-  readonly keyringSync: KeyringSync;
-  readonly now: () => number;
+interface SecondFactorParts extends Pick<Parts, 'keyring' | 'stamps' | 'keyringSync' | 'now'> {
   readonly random: (size: number) => Uint8Array;
 }
 
@@ -42,7 +36,6 @@ export function secondFactorWith({ keyring, stamps, keyringSync, now, random }: 
       return step === null ? null : stamps.account.revise(account, { totp_step: step }, now());
     },
 
-    /** A new seed, sealed for the account. */
     newSeed: (account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Sealed } => {
       const seed = random(seedSize);
       return {
@@ -58,7 +51,6 @@ export function secondFactorWith({ keyring, stamps, keyringSync, now, random }: 
   };
 }
 
-/** The place under which the seed of one-time codes is sealed. */
 export function seedPlace(account: Pick<AccountRow, 'id'>) {
   return { type: 'account', resource: account.id, field: 'totp', version: 1 };
 }

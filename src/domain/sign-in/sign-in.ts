@@ -17,7 +17,6 @@ import type { Passkeys, Site } from './passkeys.ts';
 import type { Passwords } from './passwords.ts';
 import type { SecondFactor } from './second-factor.ts';
 
-/** The purpose of the passkey challenge. */
 const purpose = 'sign-in';
 
 export type SignIn = ReturnType<typeof signInWith>;

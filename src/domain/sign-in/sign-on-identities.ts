@@ -24,7 +24,6 @@ export interface SignOnIdentity {
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
-  /** The names of the groups that the issuer lists for them. */
   readonly groups: readonly string[];
 }
 
@@ -42,11 +41,6 @@ interface Obstacle {
   readonly reason: string;
 }
 
-interface Found {
-  readonly open: readonly Person[];
-  readonly closed: readonly Obstacle[];
-}
-
 export function identitiesWith(parts: SignInParts) {
   const { store, stamps, guard, now, people, sessions, lockOut } = parts;
 
@@ -60,7 +54,7 @@ export function identitiesWith(parts: SignInParts) {
   }
 
   /** The accounts that the person may sign in to, and those that they may not. */
-  async function find(identity: SignOnIdentity): Promise<Found> {
+  async function find(identity: SignOnIdentity) {
     const own = await people.byIdentity(identity.issuer, identity.subject);
     const bound = own.filter(({ member }) => member.state === 'active');
     const named = identity.email === null ? [] : await people.byEmail(identity.email);
@@ -116,10 +110,7 @@ export function identitiesWith(parts: SignInParts) {
     ];
   }
 
-  /**
-   * Adds the person to, and removes them from, the groups that the issuer manages, in the transaction that starts the
-   * session.
-   */
+  /** Puts the person into the issuer's groups and out of others, as they sign in. */
   async function regrouped({ groups }: SignOnIdentity, { member }: Person): Promise<Required<RelatedWrites>> {
     const changed = (await signedOnGroups(member.organization_id)).flatMap(group => {
       const before = signedOnIdsIn(group);

@@ -78,10 +78,7 @@ export function singleSignOnWith(
   return {
     name: settings.name,
 
-    /**
-     * The address to send the browser to, and the value that it must bring back. `proves` is the session whose person
-     * is proving their identity.
-     */
+    /** The address for the browser, and what it must bring back. `proves` is the session to be proven. */
     start: async (redirectUri: string, proves: string | null) => {
       const { library, configuration } = await issuer();
       const values: Asked = {
@@ -153,10 +150,7 @@ async function identityOf(
   };
 }
 
-/**
- * Many issuers provide the email address and the groups here instead of in the token. If it fails, the person has no
- * groups.
- */
+/** Many issuers provide address and groups here, not in the token. If it fails, there are no groups. */
 async function userInfo(library: Library, configuration: Configuration, tokens: Tokens): Promise<Claims> {
   const { sub, email } = tokens.claims()!;
   return library.fetchUserInfo(configuration, tokens.access_token, sub).catch(cause => {

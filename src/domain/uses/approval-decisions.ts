@@ -46,12 +46,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
     return presentApproval(row, JSON.parse(opened) as SealedRequest, now());
   }
 
-  async function decide(
-    permit: Deciding,
-    id: string,
-    verb: AuditAction,
-    changes: Partial<ApprovalRow>,
-  ): Promise<Approval> {
+  async function decide(permit: Deciding, id: string, verb: AuditAction, changes: Partial<ApprovalRow>) {
     const { caller } = permit;
     if (caller.kind !== 'member') {
       throw new Failure('FORBIDDEN', {

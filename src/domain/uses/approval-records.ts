@@ -5,7 +5,6 @@ import type { Approval, ShownRequest } from '../../contract/uses.ts';
 import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 
-/** The sealed content of an approval. */
 export interface SealedRequest extends ShownRequest {
   readonly rule: string;
   readonly access_key: string;
@@ -27,7 +26,6 @@ export function approvalsTouch(organizationId: string): string {
   return `approvals:${organizationId}`;
 }
 
-/** The place under which the shown request is sealed. */
 export function requestPlace(id: string) {
   return { type: 'approval', resource: id, field: 'request', version: 0 };
 }

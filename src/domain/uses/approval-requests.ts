@@ -5,7 +5,7 @@
  * only one gets it. It is worthless once the person who gave it may no longer approve.
  */
 import { hash } from 'node:crypto';
-import type { Origin, Reader } from '../../access/caller.ts';
+import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
@@ -19,8 +19,8 @@ import type { Parts } from '../kernel/parts.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { approvalChange, approvalsTouch, requestPlace } from './approval-records.ts';
 import { type ApproverParts, approversWith } from './approvers.ts';
+import type { Deed } from './recorded-uses.ts';
 
-/** The parts of a call that an approval covers. */
 export interface ApprovedCall {
   readonly tool: string;
   readonly rule: { readonly id: string; readonly name: string; readonly revision: number };
@@ -29,6 +29,8 @@ export interface ApprovedCall {
   readonly asked: readonly (string | null)[];
   readonly shown: ShownRequest;
 }
+
+type Asking = Pick<Deed, 'reader' | 'origin'>;
 
 /** The access key that was approved. With restrictions added by its holder, it counts as another one. */
 type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
@@ -99,43 +101,34 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
     );
   }
 
-  /**
-   * Succeeds only if the rule and the secret are as they were when the call was judged, and the approver may still
-   * approve.
-   */
+  /** Succeeds only if rule and secret are as when the call was judged, and the approver may still approve. */
   async function consume(
-    reader: Reader,
-    origin: Origin,
+    by: Asking,
     before: ApprovalRow,
     call: ApprovedCall,
     approver: readonly Statement[],
-  ): Promise<void> {
+  ) {
     const { rule, resource } = call;
     const judgedBy = [
       { table: 'use_rules', id: rule.id, revision: rule.revision },
       { table: 'resources', id: resource.id, revision: resource.revision },
     ] as const;
     const row = stamps.approval.revise(before, { state: 'used' }, now());
-    await guard.used({ ...reader, origin }, 'approval.used', {
+    await guard.used({ ...by.reader, origin: by.origin }, 'approval.used', {
       subjects: [approvalChange(row)],
       statements: [store.conditions.unchanged(judgedBy, 'stale'), ...approver, store.approvals.update(row)],
       touches: [row.id],
     });
   }
 
-  async function ask(
-    reader: Reader,
-    origin: Origin,
-    vault: OpenVault,
-    call: ApprovedCall,
-  ): Promise<ApprovalRow> {
+  async function ask({ reader, origin }: Asking, vault: OpenVault, call: ApprovedCall): Promise<ApprovalRow> {
     const id = newId();
     const time = now();
     const shown = Buffer.from(
       JSON.stringify({ ...call.shown, rule: call.rule.name, ...shownNames(reader) }),
       'utf8',
     );
-    const row = stamps.approval.stamp({
+    const row = stamps.approval.create(time, {
       id,
       organization_id: reader.organizationId,
       vault_id: reader.vaultId,
@@ -148,17 +141,8 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
       state: 'pending',
       decided_by: null,
       expires_at: time + approvalLifetime,
-      created_at: time,
-      updated_at: time,
-      revision: 1,
     });
-    const subject = {
-      id,
-      type: 'approval',
-      name: call.rule.name,
-      organizationId: reader.organizationId,
-      vaultId: reader.vaultId,
-    };
+    const subject = { ...row, type: 'approval', name: call.rule.name };
     const { organizationId, countedAs: accessKeyId } = reader;
     const firstId = firstIdAt(time - approvalLifetime);
     await guard
@@ -184,34 +168,24 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
   }
 
   /** An approval for all such calls remains; an approval for this call is used up. Null if none is left. */
-  async function firstGiven(
-    reader: Reader,
-    origin: Origin,
-    found: readonly ApprovalRow[],
-    call: ApprovedCall,
-  ): Promise<string | null> {
+  async function firstGiven(by: Asking, found: readonly ApprovalRow[], call: ApprovedCall) {
     const approved = found.filter(({ state }) => state === 'approved');
     for (const row of approved.filter(({ scope }) => scope === 'rule')) {
       if (await approvers.isGood(row)) return row.id;
     }
     for (const row of approved.filter(({ scope }) => scope === 'call')) {
-      if (await isConsumed(reader, origin, row, call)) return row.id;
+      if (await isConsumed(by, row, call)) return row.id;
     }
     return null;
   }
 
   /** False if another process was faster, the call changed in the meantime, or the approver may no longer approve. */
-  async function isConsumed(
-    reader: Reader,
-    origin: Origin,
-    row: ApprovalRow,
-    call: ApprovedCall,
-  ): Promise<boolean> {
+  async function isConsumed(by: Asking, row: ApprovalRow, call: ApprovedCall): Promise<boolean> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const approver = await approvers.conditions(row);
       if (approver === null) return false;
       try {
-        await consume(reader, origin, row, call, approver);
+        await consume(by, row, call, approver);
         return true;
       } catch (error) {
         if (!(error instanceof StaleChange)) throw error;
@@ -225,17 +199,18 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
      * Uses up the approval of this call and returns its id; throws `approvalRequired` if there is none. Only the
      * caller that gets the approval can make the call.
      */
-    take: (reader: Reader, origin: Origin, vault: OpenVault, call: ApprovedCall): Promise<string> => {
+    take: (by: Asking, vault: OpenVault, call: ApprovedCall): Promise<string> => {
+      const { reader } = by;
       const fingerprint = fingerprintOf(reader, call);
       const scope = scopeFingerprintOf(reader, call);
       return lock.take(fingerprint, async () => {
         const found = await about(reader, fingerprint, scope);
-        const given = await firstGiven(reader, origin, found, call);
+        const given = await firstGiven(by, found, call);
         if (given !== null) return given;
         const refused = found.find(({ state }) => state === 'refused');
         if (refused !== undefined) throw approvalRequired(refused, 'refused');
         const waiting = found.find(({ state }) => state === 'pending');
-        throw approvalRequired(waiting ?? (await ask(reader, origin, vault, call)), 'pending');
+        throw approvalRequired(waiting ?? (await ask(by, vault, call)), 'pending');
       });
     },
   };

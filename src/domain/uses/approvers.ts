@@ -9,7 +9,6 @@ import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { Store } from '../../store/store.ts';
 import { type Holder, rightsOf, rightsProvenBy } from '../credentials/member-rights.ts';
 
-/** Members with their rights. */
 export interface Holders {
   /** From the cache if it can be trusted. */
   byMember(memberId: string): Promise<Holder | undefined>;
@@ -37,10 +36,7 @@ export function approversWith({ store, holders }: ApproverParts) {
   };
 }
 
-/**
- * Rights that were withdrawn and granted again don't count: the approval rests on the rights that its approver had
- * then.
- */
+/** Rights withdrawn and granted again don't count: the approval rests on those that its approver had. */
 function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): holder is Holder {
   if (holder?.member.state !== 'active' || !allows(rightsOf(holder), 'approvals:write', vault_id))
     return false;

@@ -6,7 +6,6 @@
 import { invalid } from '../../contract/errors.ts';
 
 interface Field {
-  /** The position where it begins. */
   readonly from: number;
   /** Its own fields, if it is an object. */
   readonly fields: ReadonlyMap<string, Field> | null;

@@ -29,9 +29,7 @@ type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'>
 const longestPath = 1024;
 /** What a path must not hide: escaped separators, dots and control characters, and characters that servers strip. */
 const hiding = /%(?:2f|5c|2e|25|3b|[01][0-9a-f]|7f)|%(?![0-9a-f]{2})|\/\/|;|\\/i;
-/**
- * Some servers read a dot or a bracket at the beginning of a parameter's name as an underscore, and ignore spaces.
- */
+/** Some servers read a dot or bracket at the start of a parameter's name as an underscore, and skip spaces. */
 const overrides = /^\s*(?:[_.[]method|_?http[_.]method|x-http-method(?:-override)?|x-method-override)$/i;
 /** As a field of a form, JSON or multipart body, after unescaping. */
 const overridingField =
@@ -131,10 +129,7 @@ export function patternFor({ paths }: CallRule, { url }: ParsedCall): string | u
   return paths.find(pattern => matchesPath(pattern, url.pathname));
 }
 
-/**
- * `*` matches within a segment, `**` across segments. The time is linear in the length of the path for each star,
- * whatever the pattern and the path.
- */
+/** `*` matches within a segment, `**` across segments. Linear in the length of the path for each star. */
 export function matchesPath(pattern: string, path: string): boolean {
   const [head, ...rest] = pattern.split(/(\*\*?)/) as [string, ...string[]];
   if (!path.startsWith(head)) return false;

@@ -46,11 +46,7 @@ const done: Readonly<Record<KeyOperation, string>> = {
   decrypt: 'decrypted',
 };
 
-interface KeyUseParts extends UseParts {
-  readonly slots: Concurrency;
-}
-
-export function keyUsesWith(parts: KeyUseParts) {
+export function keyUsesWith(parts: UseParts & { readonly slots: Concurrency }) {
   const { visibility, workers, now, slots } = parts;
   const using = recordedUsesWith(parts);
   const usable = targetsOfUsesWith(parts, 'key', keyRuleOf);
@@ -72,7 +68,7 @@ export function keyUsesWith(parts: KeyUseParts) {
     const what = `key=${operation} ${call.alg} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
     const isApproved = rule.approval === 'always' || (rule.approval === 'writes' && operation !== 'verify');
-    const approve = () => approvals.take(reader, deed.origin, vault, approved);
+    const approve = () => approvals.take(deed, vault, approved);
     await using.countUnder(rule, reader, isApproved ? approve : null);
     await deed.begin();
     const lane = { organization: reader.organizationId, key: reader.countedAs };
@@ -106,7 +102,6 @@ export function keyUsesWith(parts: KeyUseParts) {
   };
 }
 
-/** The first rule that allows the operation. */
 function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRule {
   const named = call.rule === undefined ? rules : rules.filter(({ id }) => id === call.rule);
   const allowing = named.find(
@@ -162,10 +157,7 @@ function approvedCall(
   };
 }
 
-/**
- * The exact bytes that the key is used on. For a token, the header and claims are shown decoded; their base64url form
- * is what is signed.
- */
+/** The bytes that the key is used on. A token is shown decoded; its base64url form is what is signed. */
 function shownBytes(input: string, isToken: boolean): Pick<ShownRequest, 'body' | 'body_base64'> {
   const bytes = Buffer.from(input, 'base64url');
   if (!isUtf8(bytes)) return { body: null, body_base64: bytes.toString('base64') };

@@ -28,10 +28,7 @@ export function shownPlaced(place: Placement, call: ParsedCall): PlacedCall {
   return placedAt(place, call, shown);
 }
 
-/**
- * The text that must not come back. For a user name and password it is the password, because a response may show it
- * by itself.
- */
+/** The text that must not come back: of a user name and password, the password. */
 export function secretOf(place: Placement, value: string): string {
   return place.type === 'basic' && place.username === null ? value.slice(value.indexOf(':') + 1) : value;
 }
@@ -120,10 +117,7 @@ function withFormField(headers: Record<string, string>, body: Buffer | null, fie
   return { headers: { ...headers, 'content-type': form }, body: Buffer.from(text, 'latin1') };
 }
 
-/**
- * Whether a query or form already contains a name, ignoring case, also for servers that separate fields with
- * semicolons.
- */
+/** Whether a query or form has a name already, also for servers that separate fields with semicolons. */
 function isNamed(fields: string, name: string): boolean {
   const named = (text: string) => [...new URLSearchParams(text).keys()];
   const names = [...named(fields), ...named(fields.replaceAll(';', '&'))];

@@ -9,24 +9,22 @@ import type { Ledger } from '../../logs/ledger.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keyLimitsWith } from '../reads/key-limits.ts';
 import { entryOf, type Findings, identify, newFindings, refusalOf } from '../reads/request-entries.ts';
-import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
+import type { LogReference, ReadRefusal, RequestFacts } from '../reads/vault-request.ts';
 import type { Visibility } from '../reads/visibility.ts';
 import type { Records } from '../resources/records.ts';
 import type { Holders } from './approvers.ts';
 import { derivedId } from './derived-id.ts';
+import type { CallRule } from './rule-records.ts';
 
 export interface UseParts extends Parts {
   readonly ledger: Ledger;
   readonly visibility: Visibility;
   readonly records: Records;
-  /** Members, who may have approved calls. */
   readonly holders: Holders;
 }
 
-/** A request together with its access key. */
 export type Identified<Request extends RequestFacts> = Request & { readonly reader: Reader };
 
-/** A use in progress. */
 export interface Deed {
   readonly reader: Reader;
   readonly origin: Origin;
@@ -41,12 +39,7 @@ interface UseDone<T> extends LogReference {
   readonly answer: T;
 }
 
-interface UseRefused extends LogReference {
-  readonly status: number;
-  readonly failure: Failure;
-}
-
-export type UseResult<T> = UseDone<T> | UseRefused;
+export type UseResult<T> = UseDone<T> | ReadRefusal;
 
 /** The status of the entry written before a call is sent: processing. */
 const begun = 102;
@@ -113,7 +106,7 @@ export function recordedUsesWith(parts: UseParts) {
    * use up the limit for others: it counts only among the attempts of its access key.
    */
   async function countUnder(
-    { id, rate_limit: limit }: Counted,
+    { id, rate_limit: limit }: Pick<CallRule, 'id' | 'rate_limit'>,
     { countedAs }: Reader,
     approved: (() => Promise<unknown>) | null,
   ): Promise<void> {
@@ -126,12 +119,6 @@ export function recordedUsesWith(parts: UseParts) {
   }
 
   return { run, countUnder };
-}
-
-/** The fields of a rule that matter for counting. */
-interface Counted {
-  readonly id: string;
-  readonly rate_limit: number | null;
 }
 
 /** The reference to the log entry, if the answer has one. */

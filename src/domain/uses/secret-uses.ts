@@ -90,7 +90,7 @@ export function secretUsesWith(parts: SecretUseParts) {
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
-    const approve = () => approvals.take(reader, deed.origin, vault, approved);
+    const approve = () => approvals.take(deed, vault, approved);
     await using.countUnder(rule, reader, order.isOnce ? approve : null);
     await deed.begin();
     const result = await unlessReturned(chosen, order, await broker.call(order));
@@ -119,10 +119,7 @@ export function secretUsesWith(parts: SecretUseParts) {
     throw refusedUse('value_in_request');
   }
 
-  /**
-   * A value that was sent is not a new token: stored in another secret, it could be read by everyone who may read
-   * that secret.
-   */
+  /** A value that was sent is no new token: in another secret, all who may read that could read it. */
   async function unlessReturned(
     { rule, row }: Chosen,
     { values, lane }: BrokeredCall,

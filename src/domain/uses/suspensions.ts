@@ -7,7 +7,7 @@
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { Store } from '../../store/store.ts';
+import type { Parts } from '../kernel/parts.ts';
 import { derivedId } from './derived-id.ts';
 
 /** The number of parts at which a key is suspended. */
@@ -24,7 +24,7 @@ export interface Suspect {
   readonly rules: readonly { readonly id: string; readonly revision: number }[];
 }
 
-export function suspensionsWith({ store, now }: { readonly store: Store; readonly now: () => number }) {
+export function suspensionsWith({ store, now }: Pick<Parts, 'store' | 'now'>) {
   const known = new Map<string, number>();
 
   function placeOf({ reader, row, rules }: Suspect): { subject: string; window: number; key: string } {

@@ -10,11 +10,10 @@ import { Failure } from '../../contract/errors.ts';
 import type { UseRule, UseRuleCreate, UseRuleQuery, UseRuleUpdate } from '../../contract/use-rules.ts';
 import type { UseCheck, Verdict } from '../../contract/uses.ts';
 import type { UseRuleFilter, UseRuleRow } from '../../store/records/use-rules.ts';
-import type { Collection } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import { searched } from '../kernel/row-check.ts';
+import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -22,18 +21,14 @@ import { parsedCall } from './judging.ts';
 import { callRuleOf, changedFields, checkFields, fieldsIn, presentUseRule } from './rule-records.ts';
 import { verdictOf } from './verdicts.ts';
 
-export interface UseRules
-  extends Collection<'use-rules', UseRule, UseRuleCreate, UseRuleUpdate, UseRuleQuery> {
-  /** Whether the rules of a secret would allow a call, and why not. Nothing is sent. */
-  check(permit: Writing, call: UseCheck): Promise<Verdict>;
-}
+export type UseRules = ReturnType<typeof rulesForUseWith>;
 
 type Writing = Permit<'use-rules:write'>;
 
 /** Per secret or key, because each call is checked against all of them. */
 const mostRules = 50;
 
-export function rulesForUseWith(parts: Parts, records: Records, egress: Egress): UseRules {
+export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) {
   const { store, stamps, guard, now, newId } = parts;
   const { list, get, change, revise, remove } = revisedRecords(parts, {
     noun: 'use-rules',
@@ -53,20 +48,16 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
   const touching = (row: UseRuleRow) => ({ touches: [row.vault_id] });
 
   /** Checks that a rule is valid as a whole, and that the caller may read the value that it is about. */
-  async function checked(
-    permit: Writing,
-    row: Pick<UseRuleRow, 'rule' | 'resource_type' | 'vault_id'>,
-  ): Promise<void> {
+  async function checked(permit: Writing, row: Pick<UseRuleRow, 'rule' | 'resource_type' | 'vault_id'>) {
     const { caller } = permit;
     await guard.mayShow(caller, [readsValue[row.resource_type]], [row.vault_id]);
     const fields = fieldsIn(row);
     checkFields(fields, row.resource_type, egress);
     if (fields.store === null) return;
     const writing = await guard.admit(caller, 'secrets:write');
-    const target = await records
-      .find(writing, 'secret', fields.store.secret_id)
-      .catch(notFoundAs(noSuch('store')));
-    if (target.vault_id !== row.vault_id) throw noSuch('store');
+    const missing = noSuch('store');
+    const target = await records.find(writing, 'secret', fields.store.secret_id).catch(notFoundAs(missing));
+    if (target.vault_id !== row.vault_id) throw missing;
   }
 
   function filterOf(permit: Permit, query: UseRuleQuery): UseRuleFilter | null {
@@ -80,19 +71,16 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
     list,
     get,
 
-    async create(permit, body) {
+    async create(permit: Writing, body: UseRuleCreate): Promise<UseRule> {
       const { caller } = permit;
       const type = body.secret_id === undefined ? 'key' : 'secret';
-      const missing = noSuch(`${type}_id`);
-      const resource = await records
-        .find(permit, type, (body.secret_id ?? body.key_id)!)
-        .catch(notFoundAs(missing));
+      const id = (body.secret_id ?? body.key_id)!;
+      const resource = await records.find(permit, type, id).catch(notFoundAs(noSuch(`${type}_id`)));
       if ((await store.useRules.ofResource(resource.id)).length >= mostRules)
         throw new Failure('CONFLICT', {
           message: `A ${type} can have at most ${mostRules} use rules; delete some first`,
         });
-      const time = now();
-      const row = stamps.useRule.stamp({
+      const row = stamps.useRule.create(now(), {
         id: newId(),
         organization_id: caller.organizationId,
         vault_id: resource.vault_id,
@@ -101,9 +89,6 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
         ...named(body.name),
         rule: JSON.stringify(changedFields(null, body, type)),
         created_by: caller.id,
-        created_at: time,
-        updated_at: time,
-        revision: 1,
       });
       await checked(permit, row);
       const statements = [store.useRules.insert(row)];
@@ -111,7 +96,7 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
       return presentUseRule(row);
     },
 
-    async update(permit, id, body) {
+    async update(permit: Writing, id: string, body: UseRuleUpdate): Promise<UseRule> {
       return revise(permit, id, 'use-rule.updated', async (before, next) => {
         const fields = changedFields(fieldsIn(before), body, before.resource_type);
         const row = next({ ...named(body.name ?? before.name), rule: JSON.stringify(fields) });
@@ -120,14 +105,15 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
       });
     },
 
-    remove: (permit, id) =>
+    remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'use-rule.deleted', before => ({
         ...touching(before),
         lasts: 'as before',
         statements: [store.useRules.remove(id, before.revision)],
       })),
 
-    async check(permit, { secret_id, rule, ...call }) {
+    /** Whether the rules of a secret would allow a call, and why not. Nothing is sent. */
+    async check(permit: Writing, { secret_id, rule, ...call }: UseCheck): Promise<Verdict> {
       const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);
@@ -135,10 +121,6 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress):
       return verdictOf(named.map(callRuleOf), parsedCall(call));
     },
   };
-}
-
-function named(name: string): Pick<UseRuleRow, 'name' | 'name_search'> {
-  return { name, name_search: searched(name) };
 }
 
 function ruleChange<A extends Action = never>(row: MaybeAllowed<UseRuleRow, A>): SubjectChange<A> {

@@ -90,9 +90,7 @@ export function approvalWatchWith(
   }
 
   return {
-    /**
-     * The waiting calls: immediately, or, if they are already known, once they change; after 25 seconds in any case.
-     */
+    /** The waiting calls: immediately or, if they are known, once they change, within 25 seconds. */
     next: async (watcher: Watcher, known: string | undefined): Promise<WaitingApprovals> => {
       const answered = (found: Found, held = true) => ({ ...found, held, answered_at: iso(now()) });
       if (known === undefined) return answered(await look(watcher.caller));

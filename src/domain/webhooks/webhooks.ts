@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type {
   DisabledReason,
@@ -19,22 +19,14 @@ import type {
   WebhookWithSecret,
 } from '../../contract/webhooks.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
-import type { Collection } from '../kernel/collection.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
-import { notFoundAs } from '../resources/subject.ts';
 
-export interface Webhooks
-  extends Collection<'webhooks', Webhook, WebhookCreate, WebhookUpdate, SearchQuery, WebhookWithSecret> {
-  /** Creates a new signing secret. The previous one stays in use for a day. */
-  rotateSecret(permit: Writing, id: string): Promise<WebhookWithSecret>;
-  /** The verified row of a webhook that the caller can see. */
-  find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>>;
-}
+export type Webhooks = ReturnType<typeof webhooksWith>;
 
 /** A webhook to create, with its secret in plain text. */
 type NewWebhook = Pick<
@@ -46,7 +38,7 @@ type Writing = Permit<'webhooks:write'>;
 
 const rotationOverlap = 24 * 3_600_000;
 
-export function webhooksWith(parts: Parts, records: Records, egress: Egress): Webhooks {
+export function webhooksWith(parts: Parts, records: Records, egress: Egress) {
   const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
   const { find, list, get, change, revise, remove } = revisedRecords(parts, {
     noun: 'webhooks',
@@ -64,11 +56,6 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
     if (refusal !== null) throw invalid('url', refusal);
   }
 
-  async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
-    const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
-    for (const id of ids) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
-  }
-
   function sealSecret(row: Pick<WebhookRow, 'id' | 'organization_id'>, version: number, secret: string) {
     const sealer = keyring.organizationSealer(row.organization_id);
     return sealer.seal(secretPlace(row.id, version), Buffer.from(secret, 'utf8'));
@@ -76,17 +63,13 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
 
   async function insert(permit: Writing, draft: NewWebhook): Promise<WebhookRow> {
     const keyringCurrent = await keyringSync.requireCurrent();
-    const time = now();
-    const row = stamps.webhook.stamp({
+    const row = stamps.webhook.create(now(), {
       ...draft,
       disabled_reason: null,
       secret: sealSecret(draft, 1, draft.secret),
       secret_version: 1,
       previous_secret: null,
       previous_until: null,
-      created_at: time,
-      updated_at: time,
-      revision: 1,
     });
     const statements = [keyringCurrent, ...store.webhooks.insert(row)];
     await change(permit, 'webhook.created', row, { lasts: 'without end', statements });
@@ -100,16 +83,20 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
   }
 
   return {
+    /** The verified row of a webhook that the caller can see. */
     find,
 
     list,
     get,
 
-    async create(permit, { url, events, vault_ids = null, name, enabled = true }) {
+    async create(
+      permit: Writing,
+      { url, events, vault_ids = null, name, enabled = true }: WebhookCreate,
+    ): Promise<WebhookWithSecret> {
       const { caller } = permit;
       await guard.mayShow(caller, shownByEvents(events));
       checkUrl(url);
-      await checkVaults(permit, vault_ids ?? []);
+      await records.checkVaults(permit, vault_ids ?? []);
       const place = { id: newId(), organization_id: caller.organizationId };
       const secret = newSecret();
       const row = await retryingStale(() =>
@@ -126,10 +113,10 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
       return { ...presentWebhook(row, null), secret };
     },
 
-    async update(permit, id, body) {
+    async update(permit: Writing, id: string, body: WebhookUpdate): Promise<Webhook> {
       const { caller } = permit;
       if (body.url !== undefined) checkUrl(body.url);
-      await checkVaults(permit, body.vault_ids ?? []);
+      await records.checkVaults(permit, body.vault_ids ?? []);
       // Deliveries that waited while it was disabled continue; failures at an old URL don't count against a new one.
       const begins = body.enabled || body.url !== undefined;
       return revise(permit, id, 'webhook.updated', async (before, next) => {
@@ -143,12 +130,13 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress): We
       });
     },
 
-    remove: (permit, id) =>
+    remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'webhook.deleted', ({ revision }) => ({
         statements: store.webhooks.remove(id, revision),
       })),
 
-    async rotateSecret(permit, id) {
+    /** Creates a new signing secret. The previous one stays in use for a day. */
+    async rotateSecret(permit: Writing, id: string): Promise<WebhookWithSecret> {
       const secret = newSecret();
       const rotated = await revise(permit, id, 'webhook.secret_rotated', async (before, next) => {
         const keyringCurrent = await keyringSync.requireCurrent();
@@ -178,7 +166,6 @@ function tellsNoMore(before: WebhookRow, after: WebhookRow): boolean {
   return isSame && after.enabled <= before.enabled;
 }
 
-/** The place under which a signing secret is sealed. */
 export function secretPlace(id: string, version: number) {
   return { type: 'webhook', resource: id, field: 'secret', version };
 }

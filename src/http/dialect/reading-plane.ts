@@ -8,7 +8,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type {
   AccessKeyRead,
-  AnswerEncoding,
   ReadRefusal,
   ReadResult,
   RequestFacts,
@@ -35,7 +34,6 @@ import {
 
 interface LastRead extends LastRequest {
   readonly read: AccessKeyRead;
-  readonly encoding: AnswerEncoding | null;
 }
 
 export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleRequest {
@@ -64,7 +62,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
   }
 
   function read(request: IncomingMessage, response: ServerResponse, asked: Target, started: number): void {
-    const { encoding, ...wanted } = readOf(asked, request.url!, tokenIn(request.headers), parts.now);
+    const wanted = readOf(asked, request.url!, tokenIn(request.headers), parts.now);
     const isThere = asked.of === 'store' || asked.of === 'mount';
     const refused = isThere && !isRead(request.method) ? readOnlyKey() : unmetHeader(request.headers);
     const asking: AccessKeyRead = {
@@ -77,9 +75,9 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     };
     if (request.method === 'GET') {
       const { url, rawHeaders, socket } = request;
-      lastRequests.set(socket, { url: url!, rawHeaders, read: asking, encoding });
+      lastRequests.set(socket, { url: url!, rawHeaders, read: asking });
     }
-    answerWith(response, vaultReads.read(asking, encoding), started);
+    answerWith(response, vaultReads.read(asking), started);
   }
 
   function factsIn(request: IncomingMessage, asked: Target): RequestFacts {
@@ -100,7 +98,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     const started = performance.now();
     const last = lastRequests.get(request.socket);
     if (last !== undefined && isRepeated(last, request)) {
-      answerWith(response, vaultReads.read(last.read, last.encoding), started);
+      answerWith(response, vaultReads.read(last.read), started);
       return true;
     }
     if (!isDialect(request.url!)) return false;

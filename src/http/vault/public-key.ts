@@ -35,7 +35,7 @@ export function publicKeyHandler(parts: ReadingSurfaceParts): HandleRequest {
     const fault = faultOf(request) ?? (isRead(request.method) ? null : new Failure('NOT_FOUND'));
     const reading =
       fault === null
-        ? vaultReads.read({ ...facts, by: 'public-token' }, asPem)
+        ? vaultReads.read({ ...facts, by: 'public-token', encoding: asPem })
         : vaultReads.refuse(facts, fault);
     answerWith(response, reading, started);
     return true;
