@@ -173,7 +173,11 @@ export class BareUses {
         useRule: believe,
         resource: believeRow,
         credential: believe,
-        approval: { ...believe, revise },
+        approval: {
+          ...believe,
+          revise,
+          create: (now: number, row: object) => ({ ...row, created_at: now, updated_at: now, revision: 1 }),
+        },
         stampEvent: <T>(event: T) => event,
       },
       guard: {

@@ -25,9 +25,9 @@ export function bareWorld(result: ReadResult | Error = whole, draining = false) 
   const parts = {
     domain: {
       vaultReads: {
-        read: (asked: Asked, encoding?: AnswerEncoding) => {
+        read: (asked: Asked & { encoding?: AnswerEncoding }) => {
           read.push(asked);
-          encodings.push(encoding);
+          encodings.push(asked.encoding);
           return given();
         },
         refuse: (facts: RequestFacts, failure: Failure) => {

@@ -131,6 +131,24 @@ describe('a resource is found', () => {
     });
 });
 
+describe('vaults that a body names', () => {
+  it('are found, or the field is at fault', async () => {
+    const { lookup, permit } = new World();
+    await lookup.checkVaults(permit(), ['v', 'v']);
+    for (const id of ['s', 'gone', 'nothing'])
+      assert.equal(
+        await refusalOf(lookup.checkVaults(permit(), ['v', id])),
+        'NOT_FOUND: vault_ids is not the id of a vault',
+      );
+  });
+
+  it('are not found fault with where the store fails', async () => {
+    const world = new World();
+    world.refusal = new Failure('UNAVAILABLE');
+    await assert.rejects(world.lookup.checkVaults(world.permit(), ['v']), { code: 'UNAVAILABLE' });
+  });
+});
+
 describe('the current value', () => {
   it('is believed, and decrypted once it is called', async () => {
     const { lookup, values } = new World();

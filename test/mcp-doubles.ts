@@ -69,11 +69,11 @@ export function endpoint(given: Given = {}) {
       end: async (ended: ToolSession, reader: Reader | null) => seen.ended.push([ended, reader]),
     },
     vaultReads: {
-      read: async ({ connection, ...request }: Json, { encode }: Json) => {
+      read: async ({ connection, encoding, ...request }: Json) => {
         seen.reads.push(request);
         assert.equal(typeof connection, request.by === 'public-token' ? 'undefined' : 'object');
         if (request.selection instanceof Failure) return refusal(request.selection);
-        return given.read?.() ?? { status: 200, body: encode(body()), receipt: 'read' };
+        return given.read?.() ?? { status: 200, body: encoding.encode(body()), receipt: 'read' };
       },
       refuse: async ({ connection: _, ...facts }: Json, failure: Failure) => {
         seen.refused.push([facts, failure]);

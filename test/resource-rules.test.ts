@@ -349,7 +349,7 @@ describe('several secrets', () => {
     const dates = { activation_date: null, expiration_date: null, created_at: 0, updated_at: 0 };
     const row = { id: 's', vault_id: 'v', ...dates };
     const guard = {
-      revealAll: async (_p: unknown, _v: unknown, _s: unknown, open: () => unknown) => open(),
+      reveal: async (_p: unknown, _v: unknown, _s: unknown, open: () => unknown) => open(),
     };
     let version: object | null = null;
     const records = {

@@ -54,7 +54,7 @@ describe('use rules', () => {
       stamps: {
         useRule: {
           believe: <T>(row: T) => row,
-          stamp: <T>(row: T) => row,
+          create: (now: number, row: object) => ({ ...row, created_at: now, updated_at: now, revision: 1 }),
           revise: (before: UseRuleRow, changed: object, time: number) => ({
             ...before,
             ...changed,

@@ -83,7 +83,7 @@ beforeEach(() => {
     stamps: {
       webhook: {
         believe,
-        stamp: <T>(row: T) => row,
+        create: (now: number, row: object) => ({ ...row, created_at: now, updated_at: now, revision: 1 }),
         revise: (before: WebhookRow, columns: object, time: number) => ({
           ...before,
           ...columns,
@@ -146,9 +146,9 @@ beforeEach(() => {
     },
   };
   const records = {
-    find: async (_: unknown, __: string, id: string) => {
-      if (id !== vault && id !== secondVault) throw new Failure('NOT_FOUND');
-      return { id };
+    checkVaults: async (_: unknown, ids: readonly string[]) => {
+      if (!ids.every(id => id === vault || id === secondVault))
+        throw new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
     },
   };
   const egress = {
