@@ -52,3 +52,13 @@ export type TableColumns<Tables = Schema> = {
 
 export const because = (exempt: string): Exempt => ({ exempt });
 export const shown = because('only displayed, next to verified data; nothing depends on it');
+
+/** The same treatment for several columns, in this order. */
+export function each<const T, Name extends string>(
+  treatment: T,
+  ...names: readonly Name[]
+): { readonly [N in Name]: T } {
+  return Object.fromEntries(names.map(name => [name, treatment])) as { readonly [N in Name]: T };
+}
+
+export const stamped = <Name extends string>(...names: readonly Name[]) => each('stamped', ...names);

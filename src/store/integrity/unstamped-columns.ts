@@ -2,7 +2,7 @@
  * The columns of tables without a stamp: the logs, which are protected by their chain, and tables for counts, searches
  * and queues. Exemptions state a reason, as in `stamp-columns.ts`, which includes these columns.
  */
-import { because, shown } from './stamp-treatments.ts';
+import { because, each, shown } from './stamp-treatments.ts';
 
 const total = because(
   'the total of a list, stored to avoid a scan; the rows of the list are verified one by one',
@@ -33,46 +33,27 @@ const notice = because(
   'whether an expiry was announced: if removed, it is announced again; if forged, it is not announced',
 );
 
-const linked = { id: 'logged', writer: 'logged', seq: 'logged', hash: 'logged', mark: 'logged' } as const;
+const linked = each('logged', 'id', 'writer', 'seq', 'hash', 'mark');
 
 export const unstampedColumns = {
   audit_logs: {
     ...linked,
-    position: 'logged',
-    entry: 'logged',
-    organization_id: 'logged',
-    action: 'logged',
-    subject_id: 'logged',
-    subject_revision: 'logged',
+    ...each('logged', 'position', 'entry', 'organization_id', 'action', 'subject_id', 'subject_revision'),
   },
   request_blocks: { ...linked, text: 'logged' },
   request_index: {
-    organization_id: 'logged',
-    block_id: 'logged',
-    part: 'logged',
-    vault_id: 'logged',
-    access_key_id: 'logged',
-    status: 'logged',
-    ip_address: 'logged',
-    entries: 'logged',
-    requests: 'logged',
+    ...each('logged', 'organization_id', 'block_id', 'part', 'vault_id', 'access_key_id', 'status'),
+    ...each('logged', 'ip_address', 'entries', 'requests'),
   },
-  checkpoints: { number: 'logged', body: 'logged', signature: 'logged' },
-  log_heads: { writer: head, stream: head, seq: head, hash: head, mark: head },
+  checkpoints: each('logged', 'number', 'body', 'signature'),
+  log_heads: each(head, 'writer', 'stream', 'seq', 'hash', 'mark'),
   unfiled: { writer: filing, from_id: filing },
   log_counts: { organization_id: total, stream: total, total },
-  log_hours: {
-    organization_id: shown,
-    hour: shown,
-    kind: shown,
-    subject: shown,
-    successes: shown,
-    failures: shown,
-  },
-  counts: { organization_id: total, type: total, vault_id: total, living: total },
+  log_hours: each(shown, 'organization_id', 'hour', 'kind', 'subject', 'successes', 'failures'),
+  counts: each(total, 'organization_id', 'type', 'vault_id', 'living'),
   tags: { organization_id: search, tag_index: search, resource_id: search },
   kept_answers: { vault_id: kept, answer: kept, sealed: 'sealed', read_at: kept },
-  expiry_notices: { resource_id: notice, version: notice, expiration_date: notice, days: notice },
+  expiry_notices: each(notice, 'resource_id', 'version', 'expiration_date', 'days'),
   rate_windows: { subject_id: window, window_start: window, count: window },
   used_challenges: { challenge, expires_at: challenge },
   last_positions: { name: counter, position: counter },
