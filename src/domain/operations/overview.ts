@@ -182,7 +182,7 @@ export function overviewsWith(parts: OverviewParts) {
     const { caller } = permit;
     const { plan, rate_limit } = await organizations.get(permit);
     if (!allows(caller, 'vaults:read')) return { name: plan, limit: rate_limit, used: null };
-    const used = await store.overview.used(caller.organizationId, rateWindowAt(now()).start);
+    const used = await store.limits.taken(caller.organizationId, rateWindowAt(now()).start);
     return { name: plan, limit: rate_limit, used };
   }
 

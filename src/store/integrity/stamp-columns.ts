@@ -4,8 +4,9 @@
  * marked with their migration. Exemptions state a reason that must convince an auditor. A generated test edits, nulls,
  * swaps and puts back every column.
  */
+import { each } from '../schema/common.ts';
 import type { Schema } from '../schema/schema.ts';
-import { because, each, shown, stamped, type TableColumns } from './stamp-treatments.ts';
+import { because, shown, stamped, type TableColumns } from './stamp-treatments.ts';
 import { unstampedColumns } from './unstamped-columns.ts';
 
 const queue = because(

@@ -1,5 +1,6 @@
 /** The ways in which a column can be protected, and the oldest release that stamps must stay compatible with. */
 import type { Selectable } from 'kysely';
+import { each } from '../schema/common.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** Stamped since a later migration. A row stamped before it is accepted if the column has the value of `before`. */
@@ -52,13 +53,5 @@ export type TableColumns<Tables = Schema> = {
 
 export const because = (exempt: string): Exempt => ({ exempt });
 export const shown = because('only displayed, next to verified data; nothing depends on it');
-
-/** The same treatment for several columns, in this order. */
-export function each<const T, Name extends string>(
-  treatment: T,
-  ...names: readonly Name[]
-): { readonly [N in Name]: T } {
-  return Object.fromEntries(names.map(name => [name, treatment])) as { readonly [N in Name]: T };
-}
 
 export const stamped = <Name extends string>(...names: readonly Name[]) => each('stamped', ...names);

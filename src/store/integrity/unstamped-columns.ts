@@ -2,7 +2,8 @@
  * The columns of tables without a stamp: the logs, which are protected by their chain, and tables for counts, searches
  * and queues. Exemptions state a reason, as in `stamp-columns.ts`, which includes these columns.
  */
-import { because, each, shown } from './stamp-treatments.ts';
+import { each } from '../schema/common.ts';
+import { because, shown } from './stamp-treatments.ts';
 
 const total = because(
   'the total of a list, stored to avoid a scan; the rows of the list are verified one by one',

@@ -4,6 +4,8 @@ import { type Selectable, sql } from 'kysely';
 import type { Stamp } from '../../base/bytes.ts';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { prepared } from '../engine/prepared.ts';
+import { each } from '../schema/common.ts';
 import type { DeliveryTable } from '../schema/schema.ts';
 
 export type DeliveryRow = Selectable<DeliveryTable>;
@@ -28,50 +30,30 @@ export type DeliveryOutcome = Pick<
 >;
 
 const columns: Columns<'deliveries'> = {
-  id: 'uuid',
-  organization_id: 'uuid',
-  webhook_id: 'uuid',
-  event_id: 'uuid',
-  event_position: 'bigint',
-  event: 'text',
-  vault_id: 'uuid',
-  resource_id: 'uuid',
-  state: 'text',
+  ...each('uuid', 'id', 'organization_id', 'webhook_id', 'event_id', 'vault_id', 'resource_id'),
+  ...each('text', 'event', 'state', 'attempts'),
+  ...each('bigint', 'event_position', 'next_attempt_at', 'finished_at', 'created_at'),
   tries: 'integer',
-  attempts: 'text',
-  next_attempt_at: 'bigint',
-  finished_at: 'bigint',
-  created_at: 'bigint',
 };
 
 export function deliveries({ db, lists, commit, insertingInto }: Engine) {
-  // Built once: at a thousand deliveries per second, building it each time would cost more than running it.
-  let settling: string | undefined;
-  const settlingSql = () =>
-    statement(
-      db
-        .updateTable('deliveries')
-        .set({ state: '', tries: 0, attempts: '', next_attempt_at: 0, finished_at: 0 })
-        .where('id', '=', '')
-        .where('state', '=', 'pending'),
-    ).sql;
+  const rows = (from = db) => from.selectFrom('deliveries').selectAll();
+  /** Of one webhook, the next attempt first. */
+  const pending = (webhookId: string) =>
+    db
+      .selectFrom('deliveries')
+      .where('webhook_id', '=', webhookId)
+      .where('state', '=', 'pending')
+      .orderBy('next_attempt_at');
 
   return {
     addAll: insertingInto('deliveries', columns),
 
     byId: (organizationId: string, id: string): Promise<DeliveryRow | undefined> =>
-      db
-        .selectFrom('deliveries')
-        .selectAll()
-        .where('id', '=', id)
-        .where('organization_id', '=', organizationId)
-        .executeTakeFirst(),
+      rows().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
     async page(filter: DeliveryFilter, page: Page): Promise<PageOf<DeliveryRow>> {
-      let found = lists
-        .selectFrom('deliveries')
-        .selectAll()
-        .where('organization_id', '=', filter.organizationId);
+      let found = rows(lists).where('organization_id', '=', filter.organizationId);
       if (filter.webhookId !== undefined) found = found.where('webhook_id', '=', filter.webhookId);
       if (filter.event !== undefined) found = found.where('event', '=', filter.event);
       if (filter.state !== undefined) found = found.where('state', '=', filter.state);
@@ -91,37 +73,28 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
 
     /** New deliveries first, in the order of their events, then those due for a retry. */
     due: (webhookId: string, now: number, limit: number): Promise<DueDelivery[]> =>
-      db
-        .selectFrom('deliveries')
+      pending(webhookId)
         .innerJoin('events', 'events.id', 'deliveries.event_id')
         .selectAll('deliveries')
         .select(['events.payload', 'events.created_at as event_created_at', 'events.stamp as event_stamp'])
-        .where('webhook_id', '=', webhookId)
-        .where('state', '=', 'pending')
         .where('next_attempt_at', '<=', now)
-        .orderBy('next_attempt_at')
         .orderBy('event_position')
         .limit(limit)
         .execute(),
 
     async nextAttemptAt(webhookId: string): Promise<number | null> {
-      const row = await db
-        .selectFrom('deliveries')
-        .select('next_attempt_at')
-        .where('webhook_id', '=', webhookId)
-        .where('state', '=', 'pending')
-        .orderBy('next_attempt_at')
-        .limit(1)
-        .executeTakeFirst();
-      return row?.next_attempt_at ?? null;
+      const next = pending(webhookId).select('next_attempt_at').limit(1);
+      return (await next.executeTakeFirst())?.next_attempt_at ?? null;
     },
 
     /** A delivery that another process has finished stays finished. */
-    settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: DeliveryOutcome): Statement => {
-      settling ??= settlingSql();
-      const parameters = [state, tries, attempts, next_attempt_at, finished_at, id, 'pending'];
-      return { sql: settling, parameters };
-    },
+    settle: prepared<DeliveryOutcome>(({ id, state, tries, attempts, next_attempt_at, finished_at }) =>
+      db
+        .updateTable('deliveries')
+        .set({ state, tries, attempts, next_attempt_at, finished_at })
+        .where('id', '=', id)
+        .where('state', '=', 'pending'),
+    ),
 
     /** Restarts a delivery manually, as if it were new. */
     again: (id: string, now: number): Statement =>

@@ -6,6 +6,7 @@ import { type Columns, type Engine, type Statement, statement } from '../engine/
 import { countOf, offsetOf, type Page, type PageOf } from '../engine/page.ts';
 import { revisedTables } from '../integrity/audited.ts';
 import { hashesBefore } from '../integrity/links-before.ts';
+import { each } from '../schema/common.ts';
 import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from '../schema/schema.ts';
 
 /** The columns written for an entry. */
@@ -27,12 +28,9 @@ export interface AuditFilter {
 }
 
 const auditColumns: Columns<'audit_logs'> = {
-  id: 'uuid',
-  writer: 'uuid',
+  ...each('uuid', 'id', 'writer'),
   seq: 'bigint',
-  entry: 'text',
-  hash: 'text',
-  mark: 'text',
+  ...each('text', 'entry', 'hash', 'mark'),
 };
 const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: 'text', total: 'bigint' };
 /** The row of `meta` with the newest revisions. */
@@ -56,6 +54,8 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     .compile().sql;
   const appendAudits = insertingInto('audit_logs', auditColumns);
   const addToCounts = insertingInto('log_counts', countColumns, addToCount);
+  const entries = () => db.selectFrom('audit_logs').selectAll();
+  const checkpoints = () => db.selectFrom('checkpoints').selectAll();
 
   function audits(filter: AuditFilter) {
     let found = lists.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
@@ -98,12 +98,8 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
 
     async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<PlacedAuditRow>> {
       const found = audits(filter);
-      const rows = await found
-        .selectAll()
-        .orderBy('id', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
-        .execute();
+      const newest = found.selectAll().orderBy('id', 'desc');
+      const rows = await newest.limit(page.limit).offset(offsetOf(page)).execute();
       if (!isFiltered(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
       return { rows, total: await countOf(found) };
     },
@@ -113,30 +109,17 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
       audits(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
 
     audit: (organizationId: string, id: string): Promise<PlacedAuditRow | undefined> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
-        .where('id', '=', id)
-        .where('organization_id', '=', organizationId)
-        .executeTakeFirst(),
+      entries().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
     /** The hashes of the links before these entries, by position. */
     hashesBefore: hashesBefore<number>(lists, 'audit_logs', 'position'),
 
     /** A batch of the whole audit log in order of position, for export and verification. */
     auditStretch: (after: number, limit: number): Promise<PlacedAuditRow[]> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(limit)
-        .execute(),
+      entries().where('position', '>', after).orderBy('position').limit(limit).execute(),
 
     auditsOfWriter: (writer: string, after: number, limit: number): Promise<PlacedAuditRow[]> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
+      entries()
         .where('position', '>', after)
         .where('writer', '=', writer)
         .orderBy('position')
@@ -145,9 +128,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
 
     /** The oldest entries by position. Never includes the newest of all, so that positions continue from it. */
     oldestAudits: (limit: number): Promise<PlacedAuditRow[]> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
+      entries()
         .where('position', '<', eb =>
           eb.selectFrom('audit_logs').select(({ fn }) => fn.max('position').as('last')),
         )
@@ -169,18 +150,13 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
 
     removeAudits: (positions: readonly [first: number, last: number], expect: number): Statement =>
       statement(
-        db
-          .deleteFrom('audit_logs')
-          .where('position', '>=', positions[0])
-          .where('position', '<=', positions[1]),
+        db.deleteFrom('audit_logs').where(eb => eb.between('position', positions[0], positions[1])),
         { expect },
       ),
 
     /** The newest entry with this action that belongs to no organization. */
     newestOwn: (action: string): Promise<PlacedAuditRow | undefined> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
+      entries()
         .where('organization_id', 'is', null)
         .where('action', '=', action)
         .orderBy('id', 'desc')
@@ -189,9 +165,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
 
     /** The preceding link of the same chain, if it is still stored. */
     auditBefore: ({ writer, seq, position }: PlacedAuditRow): Promise<PlacedAuditRow | undefined> =>
-      db
-        .selectFrom('audit_logs')
-        .selectAll()
+      entries()
         .where('position', '<', position)
         .where('writer', '=', writer)
         .where('seq', '=', seq - 1)
@@ -202,25 +176,15 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     heads: (): Promise<LogHeadRow[]> => db.selectFrom('log_heads').selectAll().execute(),
 
     lastCheckpoint: (): Promise<CheckpointRow | undefined> =>
-      db.selectFrom('checkpoints').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst(),
+      checkpoints().orderBy('number', 'desc').limit(1).executeTakeFirst(),
 
     checkpoints: (after: number, limit: number): Promise<CheckpointRow[]> =>
-      db
-        .selectFrom('checkpoints')
-        .selectAll()
-        .where('number', '>', after)
-        .orderBy('number')
-        .limit(limit)
-        .execute(),
+      checkpoints().where('number', '>', after).orderBy('number').limit(limit).execute(),
 
     /** The state saved by `logs/revision-index.ts`; undefined if none was saved yet. */
     async keptRevisions(): Promise<Uint8Array | undefined> {
-      const row = await db
-        .selectFrom('meta')
-        .select('value')
-        .where('key', '=', revisionsRow)
-        .executeTakeFirst();
-      return row?.value;
+      const found = db.selectFrom('meta').select('value').where('key', '=', revisionsRow);
+      return (await found.executeTakeFirst())?.value;
     },
 
     async keepRevisions(bytes: Uint8Array): Promise<void> {

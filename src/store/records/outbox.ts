@@ -2,6 +2,7 @@
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { auditedRevision } from '../integrity/audited.ts';
+import { each } from '../schema/common.ts';
 import type { EventTable, ExpiryNoticeTable } from '../schema/schema.ts';
 import type { AuditedResource } from './resources.ts';
 
@@ -17,12 +18,8 @@ export interface ExpiryWindow {
 }
 
 const columns: Columns<'events'> = {
-  id: 'uuid',
-  organization_id: 'uuid',
-  vault_id: 'uuid',
-  resource_id: 'uuid',
-  type: 'text',
-  payload: 'text',
+  ...each('uuid', 'id', 'organization_id', 'vault_id', 'resource_id'),
+  ...each('text', 'type', 'payload'),
   created_at: 'bigint',
   fanned: 'integer',
   stamp: 'bytea',
@@ -52,30 +49,22 @@ export function outbox({ db, commit, insertingInto }: Engine) {
 
     /** Refused as stale if another replica was first for any of them. */
     markFanned: (ids: readonly string[]): Statement =>
-      statement(
-        db
-          .updateTable('events')
-          .set({ fanned: 1 })
-          .where('id', 'in', [...ids])
-          .where('fanned', '=', 0),
-        { expect: ids.length },
-      ),
+      statement(db.updateTable('events').set({ fanned: 1 }).where('id', 'in', ids).where('fanned', '=', 0), {
+        expect: ids.length,
+      }),
 
     /** Refused as taken if the notice was already given. */
     addNotice: (row: ExpiryNotice): Statement => statement(db.insertInto('expiry_notices').values(row)),
 
     /** Whether this notice, or one closer to the expiry, was given for the same version. */
     async noticed({ resource_id, version, expiration_date, days }: ExpiryNotice): Promise<boolean> {
-      const found = await db
+      const found = db
         .selectFrom('expiry_notices')
         .select('days')
-        .where('resource_id', '=', resource_id)
-        .where('version', '=', version)
-        .where('expiration_date', '=', expiration_date)
+        .where(({ and }) => and({ resource_id, version, expiration_date }))
         .where('days', '<=', days)
-        .limit(1)
-        .executeTakeFirst();
-      return found !== undefined;
+        .limit(1);
+      return (await found.executeTakeFirst()) !== undefined;
     },
 
     expiringIn({ after, to, from }: ExpiryWindow, limit: number): Promise<AuditedResource[]> {
@@ -93,9 +82,7 @@ export function outbox({ db, commit, insertingInto }: Engine) {
     },
 
     expiringAmong: (ids: readonly string[]): Promise<AuditedResource[]> =>
-      expiring()
-        .where('id', 'in', [...ids])
-        .execute(),
+      expiring().where('id', 'in', ids).execute(),
 
     /** Deletes some of the oldest events that are no longer needed. Returns how many. */
     async forget(before: number, limit: number): Promise<number> {

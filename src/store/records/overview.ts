@@ -1,12 +1,19 @@
 /** Data for the overview: requests per hour, expiring resources and unused credentials. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { countOf } from '../engine/page.ts';
 import { auditedRevision } from '../integrity/audited.ts';
 import type { LogHourTable } from '../schema/schema.ts';
 import { type AuditedCredential, opensSomething } from './credentials.ts';
 import type { AuditedResource } from './resources.ts';
 
 export type LogHourRow = Selectable<LogHourTable>;
+
+/** After `from` and up to `to`. */
+interface Period {
+  readonly from: number;
+  readonly to: number;
+}
 
 export interface HourFilter {
   readonly organizationId: string;
@@ -28,8 +35,22 @@ export interface WebhookHealth {
 }
 
 export function overview({ lists: db }: Engine) {
-  const resources = () => db.selectFrom('resources').selectAll().select(auditedRevision());
-  const credentials = () => db.selectFrom('credentials').selectAll().select(auditedRevision());
+  const expiring = ({ from, to }: Period) =>
+    db
+      .selectFrom('resources')
+      .where('deleted_at', 'is', null)
+      .where('expiration_date', '>', from)
+      .where('expiration_date', '<=', to);
+  /** Of these kinds, those that are not revoked and open something. */
+  const credentials = (organizationId: string, kinds: readonly string[]) =>
+    db
+      .selectFrom('credentials')
+      .selectAll()
+      .select(auditedRevision())
+      .where('organization_id', '=', organizationId)
+      .where('kind', 'in', kinds)
+      .where('revoked_at', 'is', null)
+      .where(opensSomething);
 
   function hours({ organizationId, kind, from, subjects }: HourFilter) {
     const found = db
@@ -99,15 +120,14 @@ export function overview({ lists: db }: Engine) {
       organizationId: string,
       types: readonly string[],
       vaultIds: readonly string[] | null,
-      period: { readonly from: number; readonly to: number },
+      period: Period,
       limit: number,
     ): Promise<AuditedResource[]> => {
-      let found = resources()
+      let found = expiring(period)
+        .selectAll()
+        .select(auditedRevision())
         .where('organization_id', '=', organizationId)
-        .where('type', 'in', [...types])
-        .where('deleted_at', 'is', null)
-        .where('expiration_date', '>', period.from)
-        .where('expiration_date', '<=', period.to)
+        .where('type', 'in', types)
         .where(eb =>
           eb.exists(
             eb
@@ -122,28 +142,15 @@ export function overview({ lists: db }: Engine) {
     },
 
     /** In all organizations. */
-    async expiringWithin({ from, to }: { readonly from: number; readonly to: number }): Promise<number> {
-      const { count } = await db
-        .selectFrom('resources')
-        .select(eb => eb.fn.countAll<number>().as('count'))
-        .where('deleted_at', 'is', null)
-        .where('expiration_date', '>', from)
-        .where('expiration_date', '<=', to)
-        .executeTakeFirstOrThrow();
-      return Number(count);
-    },
+    expiringWithin: (period: Period): Promise<number> => countOf(expiring(period)),
 
     expiringCredentials: (
       organizationId: string,
       kinds: readonly string[],
-      period: { readonly from: number; readonly to: number },
+      period: Period,
       limit: number,
     ): Promise<AuditedCredential[]> =>
-      credentials()
-        .where('organization_id', '=', organizationId)
-        .where('kind', 'in', [...kinds])
-        .where('revoked_at', 'is', null)
-        .where(opensSomething)
+      credentials(organizationId, kinds)
         .where('expiration_date', '>', period.from)
         .where('expiration_date', '<=', period.to)
         .orderBy('expiration_date')
@@ -157,11 +164,7 @@ export function overview({ lists: db }: Engine) {
       moment: number,
       limit: number,
     ): Promise<AuditedCredential[]> =>
-      credentials()
-        .where('organization_id', '=', organizationId)
-        .where('kind', 'in', [...kinds])
-        .where('revoked_at', 'is', null)
-        .where(opensSomething)
+      credentials(organizationId, kinds)
         .where('created_at', '<', moment)
         .where(eb => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment)]))
         .orderBy('id')
@@ -177,7 +180,7 @@ export function overview({ lists: db }: Engine) {
       const rows = await db
         .selectFrom('counts')
         .where('organization_id', '=', organizationId)
-        .where('vault_id', 'in', [...among])
+        .where('vault_id', 'in', among)
         .select(['type', sql<number>`CAST(sum(living) AS bigint)`.as('living')])
         .groupBy('type')
         .execute();
@@ -198,17 +201,6 @@ export function overview({ lists: db }: Engine) {
         ])
         .executeTakeFirstOrThrow();
       return { total: Number(row.total), failing: Number(row.failing), disabled: Number(row.disabled) };
-    },
-
-    /** The number of requests counted in the plan's window that starts then. */
-    async used(organizationId: string, windowStart: number): Promise<number> {
-      const row = await db
-        .selectFrom('rate_windows')
-        .select('count')
-        .where('subject_id', '=', organizationId)
-        .where('window_start', '=', windowStart)
-        .executeTakeFirst();
-      return row?.count ?? 0;
     },
   };
 }

@@ -6,6 +6,7 @@ import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { offsetOf, type Page } from '../engine/page.ts';
 import { hashesBefore } from '../integrity/links-before.ts';
+import { each } from '../schema/common.ts';
 import type { RequestBlockTable, RequestIndexTable, UnfiledTable } from '../schema/schema.ts';
 import { isFiltered, totalOf } from './logs.ts';
 
@@ -35,23 +36,14 @@ export interface BlocksOfPage {
 }
 
 const blockColumns: Columns<'request_blocks'> = {
-  id: 'uuid',
-  writer: 'uuid',
+  ...each('uuid', 'id', 'writer'),
   seq: 'bigint',
-  text: 'text',
-  hash: 'text',
-  mark: 'text',
+  ...each('text', 'text', 'hash', 'mark'),
 };
 const indexColumns: Columns<'request_index'> = {
-  organization_id: 'uuid',
-  block_id: 'uuid',
-  part: 'integer',
-  vault_id: 'uuid',
-  access_key_id: 'uuid',
-  status: 'integer',
+  ...each('uuid', 'organization_id', 'block_id', 'vault_id', 'access_key_id'),
+  ...each('integer', 'part', 'status', 'entries', 'requests'),
   ip_address: 'text',
-  entries: 'integer',
-  requests: 'integer',
 };
 
 export function requestLogs({ db, lists, name, insertingInto }: Engine) {
@@ -85,14 +77,10 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
       .orderBy('block_id', 'desc')
       .limit(limit);
 
+  const stored = (from = db) => from.selectFrom('request_blocks').selectAll();
+
   async function blocks(ids: readonly string[]): Promise<RequestBlockRow[]> {
-    if (ids.length === 0) return [];
-    return lists
-      .selectFrom('request_blocks')
-      .selectAll()
-      .where('id', 'in', ids)
-      .orderBy('id', 'desc')
-      .execute();
+    return ids.length === 0 ? [] : stored(lists).where('id', 'in', ids).orderBy('id', 'desc').execute();
   }
 
   return {
@@ -109,14 +97,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
     left: (): Promise<UnfiledRow[]> => db.selectFrom('unfiled').selectAll().execute(),
 
     ofWriter: (writer: string, fromId: string, limit: number): Promise<RequestBlockRow[]> =>
-      db
-        .selectFrom('request_blocks')
-        .selectAll()
-        .where('id', '>=', fromId)
-        .where('writer', '=', writer)
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
+      stored().where('id', '>=', fromId).where('writer', '=', writer).orderBy('id').limit(limit).execute(),
 
     async total(filter: RequestFilter): Promise<number> {
       if (!isFiltered(filter)) return totalOf(db, filter.organizationId, 'request');
@@ -151,16 +132,14 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
     },
 
     block: (id: string): Promise<RequestBlockRow | undefined> =>
-      db.selectFrom('request_blocks').selectAll().where('id', '=', id).executeTakeFirst(),
+      stored().where('id', '=', id).executeTakeFirst(),
 
     /** The hashes of the links before these blocks. */
     hashesBefore: hashesBefore<string>(lists, 'request_blocks', 'id'),
 
     /** A batch of the whole log, oldest first, for export and verification. */
     stretch: (afterId: string | null, limit: number): Promise<RequestBlockRow[]> =>
-      db
-        .selectFrom('request_blocks')
-        .selectAll()
+      stored()
         .$if(afterId !== null, query => query.where('id', '>', afterId))
         .orderBy('id')
         .limit(limit)
@@ -182,13 +161,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
 
     /** The oldest blocks that are older than an id. */
     oldest: (beforeId: string, limit: number): Promise<RequestBlockRow[]> =>
-      db
-        .selectFrom('request_blocks')
-        .selectAll()
-        .where('id', '<', beforeId)
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
+      stored().where('id', '<', beforeId).orderBy('id').limit(limit).execute(),
 
     remove: (ids: readonly string[], organizationIds: readonly string[]): Statement[] => [
       statement(db.deleteFrom('request_blocks').where('id', 'in', ids), { expect: ids.length }),

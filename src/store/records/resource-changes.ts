@@ -6,6 +6,7 @@ import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { prepared } from '../engine/prepared.ts';
 import { removeRevised, updateRevised } from '../integrity/revisions.ts';
+import { each } from '../schema/common.ts';
 import type { ResourceTable, TagTable, VersionTable } from '../schema/schema.ts';
 
 export type ResourceRow = Selectable<ResourceTable>;
@@ -19,40 +20,22 @@ export interface Counted {
 }
 
 const resourceColumns: Columns<'resources'> = {
-  id: 'uuid',
-  organization_id: 'uuid',
-  vault_id: 'uuid',
-  type: 'text',
-  name: 'text',
-  name_search: 'text',
-  enabled: 'integer',
-  activation_date: 'bigint',
-  expiration_date: 'bigint',
-  content_type: 'text',
-  attributes: 'text',
-  labels: 'bytea',
-  vault_key: 'bytea',
-  version: 'integer',
-  deleted_at: 'bigint',
-  created_at: 'bigint',
-  updated_at: 'bigint',
-  revision: 'integer',
-  stamp: 'bytea',
+  ...each('uuid', 'id', 'organization_id', 'vault_id'),
+  ...each('text', 'type', 'name', 'name_search', 'content_type', 'attributes'),
+  ...each('integer', 'enabled', 'version', 'revision'),
+  ...each('bigint', 'activation_date', 'expiration_date', 'deleted_at', 'created_at', 'updated_at'),
+  ...each('bytea', 'labels', 'vault_key', 'stamp'),
 };
 const versionColumns: Columns<'versions'> = {
   resource_id: 'uuid',
   version: 'integer',
-  content_type: 'text',
-  attributes: 'text',
-  value: 'bytea',
+  ...each('text', 'content_type', 'attributes', 'created_by'),
   created_at: 'bigint',
-  created_by: 'text',
-  stamp: 'bytea',
+  ...each('bytea', 'value', 'stamp'),
 };
 const tagColumns: Columns<'tags'> = { organization_id: 'uuid', tag_index: 'text', resource_id: 'uuid' };
 const countColumns: Columns<'counts'> = {
-  organization_id: 'uuid',
-  vault_id: 'uuid',
+  ...each('uuid', 'organization_id', 'vault_id'),
   type: 'text',
   living: 'integer',
 };

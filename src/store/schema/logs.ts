@@ -95,3 +95,15 @@ export interface LogHourTable {
   successes: number;
   failures: number;
 }
+
+export interface LogTables {
+  request_blocks: RequestBlockTable;
+  request_index: RequestIndexTable;
+  unfiled: UnfiledTable;
+  audit_logs: AuditLogTable;
+  log_heads: LogHeadTable;
+  log_counts: LogCountTable;
+  checkpoints: CheckpointTable;
+  last_positions: LastPositionTable;
+  log_hours: LogHourTable;
+}

@@ -3,7 +3,7 @@
  * granted to programs.
  */
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
-import type { Flag, Stamped } from './common.ts';
+import type { Flag, Named, Owned, Stamped } from './common.ts';
 
 export interface OrganizationTable extends Stamped {
   id: string;
@@ -12,9 +12,7 @@ export interface OrganizationTable extends Stamped {
   enterprise_limit: number;
 }
 
-export interface MemberTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface MemberTable extends Owned {
   email: string;
   /** The address in normalized form, for comparison. */
   email_key: string;
@@ -25,11 +23,7 @@ export interface MemberTable extends Stamped {
 }
 
 /** Members who share the same roles in the same vaults. */
-export interface MemberGroupTable extends Stamped {
-  id: string;
-  organization_id: string;
-  name: string;
-  name_search: string;
+export interface MemberGroupTable extends Named {
   /** In the same form as a member's. */
   grants: string;
   /** Members who were added manually. */
@@ -82,9 +76,7 @@ export interface OAuthGrantTable extends OfMember {
   expires_at: number;
 }
 
-interface OfMember extends Stamped {
-  id: string;
-  organization_id: string;
+interface OfMember extends Owned {
   member_id: string;
 }
 
@@ -145,4 +137,17 @@ export interface LockOutTable {
 export interface UsedChallengeTable {
   challenge: string;
   expires_at: number;
+}
+
+export interface PeopleTables {
+  organizations: OrganizationTable;
+  members: MemberTable;
+  member_groups: MemberGroupTable;
+  accounts: AccountTable;
+  passkeys: PasskeyTable;
+  sessions: SessionTable;
+  lock_outs: LockOutTable;
+  used_challenges: UsedChallengeTable;
+  device_logins: DeviceLoginTable;
+  oauth_grants: OAuthGrantTable;
 }

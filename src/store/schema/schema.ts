@@ -6,30 +6,9 @@
  */
 import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
-import type { Flag, Stamped } from './common.ts';
-import type {
-  AuditLogTable,
-  CheckpointTable,
-  LastPositionTable,
-  LogCountTable,
-  LogHeadTable,
-  LogHourTable,
-  RequestBlockTable,
-  RequestIndexTable,
-  UnfiledTable,
-} from './logs.ts';
-import type {
-  AccountTable,
-  DeviceLoginTable,
-  LockOutTable,
-  MemberGroupTable,
-  MemberTable,
-  OAuthGrantTable,
-  OrganizationTable,
-  PasskeyTable,
-  SessionTable,
-  UsedChallengeTable,
-} from './people.ts';
+import type { Flag, Named, Owned } from './common.ts';
+import type { LogTables } from './logs.ts';
+import type { PeopleTables } from './people.ts';
 
 export type * from './logs.ts';
 export type * from './people.ts';
@@ -43,15 +22,10 @@ interface MetaTable {
   value: Sealed | PublicBytes;
 }
 
-export interface ResourceTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface ResourceTable extends Named {
   /** The vault that contains it; for a vault, its own id. */
   vault_id: string;
   type: string;
-  name: string;
-  /** The name in lower case, for searching. */
-  name_search: string;
   enabled: Flag;
   activation_date: number | null;
   expiration_date: number | null;
@@ -105,12 +79,8 @@ interface CountTable {
   living: number;
 }
 
-export interface CredentialTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface CredentialTable extends Named {
   kind: string;
-  name: string;
-  name_search: string;
   digest: Digest;
   vault_id: string | null;
   key_id: string | null;
@@ -140,11 +110,7 @@ export interface CredentialTable extends Stamped {
 }
 
 /** A machine that proves its identity and receives short-lived access keys. */
-export interface IdentityTable extends Stamped {
-  id: string;
-  organization_id: string;
-  name: string;
-  name_search: string;
+export interface IdentityTable extends Named {
   /** The method of proof. */
   method: string;
   /** What a proof is checked against. */
@@ -161,24 +127,18 @@ export interface IdentityTable extends Stamped {
 }
 
 /** A rule by which the service uses a secret or a key on behalf of an access key. */
-export interface UseRuleTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface UseRuleTable extends Named {
   vault_id: string;
   /** The secret or key, and its type. */
   resource_id: string;
   resource_type: 'secret' | 'key';
-  name: string;
-  name_search: string;
   /** Everything that determines what the rule allows. */
   rule: string;
   created_by: string;
 }
 
 /** A call that needs approval, or about which a person has decided. */
-export interface ApprovalTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface ApprovalTable extends Owned {
   vault_id: string;
   rule_id: string;
   access_key_id: string;
@@ -212,9 +172,7 @@ export interface EventTable {
   stamp: Stamp;
 }
 
-export interface WebhookTable extends Stamped {
-  id: string;
-  organization_id: string;
+export interface WebhookTable extends Owned {
   name: string;
   url: string;
   /** The types of event that it subscribes to. */
@@ -307,11 +265,8 @@ interface ChangeTable {
   touched: string;
 }
 
-export interface Schema {
+export interface Schema extends LogTables, PeopleTables {
   meta: MetaTable;
-  organizations: OrganizationTable;
-  members: MemberTable;
-  member_groups: MemberGroupTable;
   resources: ResourceTable;
   versions: VersionTable;
   kept_answers: KeptAnswerTable;
@@ -321,14 +276,6 @@ export interface Schema {
   identities: IdentityTable;
   use_rules: UseRuleTable;
   approvals: ApprovalTable;
-  request_blocks: RequestBlockTable;
-  request_index: RequestIndexTable;
-  unfiled: UnfiledTable;
-  audit_logs: AuditLogTable;
-  log_heads: LogHeadTable;
-  log_counts: LogCountTable;
-  checkpoints: CheckpointTable;
-  last_positions: LastPositionTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;
@@ -336,13 +283,5 @@ export interface Schema {
   expiry_notices: ExpiryNoticeTable;
   rate_windows: RateWindowTable;
   mcp_sessions: McpSessionTable;
-  accounts: AccountTable;
-  passkeys: PasskeyTable;
-  sessions: SessionTable;
-  lock_outs: LockOutTable;
-  used_challenges: UsedChallengeTable;
-  device_logins: DeviceLoginTable;
-  oauth_grants: OAuthGrantTable;
-  log_hours: LogHourTable;
   changes: ChangeTable;
 }
