@@ -11,7 +11,8 @@ import { diagnostics } from './diagnostics.ts';
 import type { Loader } from './dump/loading.ts';
 import { type Tables, tables } from './dump/tables.ts';
 import { conditions } from './engine/conditions.ts';
-import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine/engine.ts';
+import { type Engine, type Peeked, touchedBy, type Unit } from './engine/engine.ts';
+import { setMeta } from './engine/meta.ts';
 import { believing, type Revisions } from './integrity/believing.ts';
 import { stampedRows } from './integrity/stamped-rows.ts';
 import { givenNames } from './lists/given-names.ts';
@@ -217,10 +218,7 @@ function nounsOf(engine: Engine) {
 }
 
 function writeCheck({ db }: Engine): Unit {
-  const row = { key: 'write_check', value: publicBytes(randomBytes(8)) };
-  const insert = db.insertInto('meta').values(row);
-  const replace = insert.onConflict(on => on.column('key').doUpdateSet({ value: row.value }));
-  return { statements: [statement(replace)], independent: true };
+  return { statements: [setMeta(db, 'write_check', publicBytes(randomBytes(8)))], independent: true };
 }
 
 /** Reads the stored keyring without changing anything. Undefined before the first start. */

@@ -2,7 +2,7 @@
  * The data under examination: opened once, when a check first needs it, and never written to. If something can't be
  * opened, one check reports it.
  */
-
+import { once } from '../../base/memo.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { openSnapshot, peekKeyring, type Snapshot } from '../../store/store.ts';
@@ -69,14 +69,6 @@ export function examined(config: ServeConfig, now: () => number): Examined {
 async function isOwn({ challenge, proof }: Answering, keyring: () => Promise<Keyring>): Promise<boolean> {
   const own = await keyring().catch(() => null);
   return own === null || own.answerTo(challenge) === proof;
-}
-
-function once<T>(open: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | null = null;
-  return () => {
-    found ??= open();
-    return found;
-  };
 }
 
 async function orNotChecked<T>(needed: Promise<T>, why: string): Promise<T> {

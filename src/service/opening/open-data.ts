@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Sealed } from '../../base/bytes.ts';
 import { clockWith, type SignedTime } from '../../base/clock.ts';
+import { once } from '../../base/memo.ts';
 import { idGenerator } from '../../contract/id.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
 import type { ReadingParts } from '../../domain/reading.ts';
@@ -186,7 +187,7 @@ export function locationOf(place: DataPlace, serves: boolean): Location {
 export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
   const file = place['passphrase-file'];
   if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
-  if (place['passphrase-prompt']) return passphrase(askedOnce(ask));
+  if (place['passphrase-prompt']) return passphrase(once(ask));
   if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
   return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
 }
@@ -224,15 +225,6 @@ async function createKeyring(store: Store, wrapper: KeyringWrapper): Promise<Ope
   // Another process may have been faster: the stored keyring counts.
   const storedKeyring = (await store.keyring.read())!;
   return { keyring: await wrapper.unwrap(storedKeyring), storedKeyring };
-}
-
-/** Asks at the terminal only once; later calls get the same passphrase. */
-function askedOnce(ask: Ask): Ask {
-  let answer: Promise<string> | null = null;
-  return () => {
-    answer ??= ask();
-    return answer;
-  };
 }
 
 /** The same settings with the passphrase, asked for if necessary, because the threads of a service need it again. */

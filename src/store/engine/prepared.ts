@@ -3,6 +3,7 @@
  * use, with a placeholder for every value. Its text may depend only on its form, never on the values.
  */
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import { once } from '../../base/memo.ts';
 import type { Schema } from '../schema/schema.ts';
 import { refuseNul, type Statement, type StatementOptions } from './engine.ts';
 
@@ -118,12 +119,4 @@ function bound<Row>(query: CompiledQuery<Row>, values: object): CompiledQuery<Ro
     one instanceof Placeholder ? one.valueIn(values as Named) : one,
   );
   return { ...query, parameters };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

@@ -1,5 +1,5 @@
 /** The conditions of a list of resources, written to match the indexes. */
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { containing, offsetOf, type Page } from '../engine/page.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Order } from './resource-order.ts';
@@ -59,6 +59,14 @@ const inLivingVaultOf = (
 ) => sql<boolean>`(resources.type = 'vault' OR resources.vault_id NOT IN
   (SELECT vault.id FROM resources AS vault WHERE vault.organization_id = ${organizationId} AND vault.type = 'vault'
     AND vault.deleted_at IS NOT NULL))`;
+
+/** An organization's vaults that are not deleted. */
+export const livingVaults = (db: Kysely<Schema>, organizationId: string): Query =>
+  db
+    .selectFrom('resources')
+    .where('organization_id', '=', organizationId)
+    .where('type', '=', 'vault')
+    .where('deleted_at', 'is', null);
 
 /** Must match the condition of the index of resources that may be inactive, word for word. */
 export const mayBeInactive = sql<boolean>`(resources.enabled = 0 OR resources.activation_date IS NOT NULL

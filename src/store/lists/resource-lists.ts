@@ -21,6 +21,7 @@ import {
   givenOf,
   inState,
   isKept,
+  livingVaults,
   mayBeInactive,
   type Query,
   type ResourceFilter,
@@ -131,11 +132,7 @@ export function resourceLists(
 
   /** Totals per vault include only their contents. The vaults themselves are few, and are counted directly. */
   function vaultsAmong({ organizationId }: Given, vaultIds: readonly string[]) {
-    return db
-      .selectFrom('resources')
-      .where('organization_id', '=', organizationId)
-      .where('type', '=', 'vault')
-      .where('deleted_at', 'is', null)
+    return livingVaults(db, organizationId)
       .where('id', 'in', [...vaultIds])
       .select(({ fn }) => fn.countAll<number>().as('vaults'));
   }

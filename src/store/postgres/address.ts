@@ -28,45 +28,7 @@ const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-
 type SslMode = (typeof sslModes)[number];
 
 const defaultPort = 5432;
-/** Parameters that have an effect. */
-const heeded = new Set([
-  'application_name',
-  'channel_binding',
-  'connect_timeout',
-  'options',
-  'passfile',
-  'sslcert',
-  'sslkey',
-  'sslmode',
-  'sslnegotiation',
-  'sslrootcert',
-]);
-/**
- * Parameters that are part of the address, or have no effect: a server that accepts writes is always required, and
- * connections are always kept alive.
- */
-const known = new Set([
-  ...heeded,
-  'client_encoding',
-  'dbname',
-  'fallback_application_name',
-  'gssencmode',
-  'host',
-  'keepalives',
-  'keepalives_count',
-  'keepalives_idle',
-  'keepalives_interval',
-  'load_balance_hosts',
-  'password',
-  'port',
-  'ssl',
-  'target_session_attrs',
-  'tcp_user_timeout',
-  'user',
-  'uselibpqcompat',
-]);
-const writable = ['read-write', 'primary'];
-/** Environment variables that supply parameters missing from the URL. */
+/** Parameters that have an effect, and the environment variables that supply those missing from the URL. */
 const variables: Readonly<Record<string, string>> = {
   application_name: 'PGAPPNAME',
   channel_binding: 'PGCHANNELBINDING',
@@ -84,6 +46,27 @@ const variables: Readonly<Record<string, string>> = {
   sslrootcert: 'PGSSLROOTCERT',
   user: 'PGUSER',
 };
+
+/**
+ * The others are known and have no effect: a server that accepts writes is always required, and connections are always
+ * kept alive.
+ */
+const known = new Set([
+  ...Object.keys(variables),
+  'client_encoding',
+  'fallback_application_name',
+  'gssencmode',
+  'keepalives',
+  'keepalives_count',
+  'keepalives_idle',
+  'keepalives_interval',
+  'load_balance_hosts',
+  'ssl',
+  'target_session_attrs',
+  'tcp_user_timeout',
+  'uselibpqcompat',
+]);
+const writable = ['read-write', 'primary'];
 
 /** Environment variables of PostgreSQL's own clients. */
 export interface PostgresEnvironment {

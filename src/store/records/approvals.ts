@@ -5,6 +5,7 @@ import { type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { preparedRead } from '../engine/prepared.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
 import { updateRevised } from '../integrity/revisions.ts';
+import { livingVaults } from '../lists/resource-filter.ts';
 import type { ApprovalTable } from '../schema/schema.ts';
 
 export type ApprovalRow = Selectable<ApprovalTable>;
@@ -35,14 +36,6 @@ export function approvals({ db, commit, lists, name }: Engine) {
     audited().where('access_key_id', '=', id).where('expires_at', '>', now).orderBy('id'),
   );
 
-  const livingVaults = (organizationId: string) =>
-    lists
-      .selectFrom('resources')
-      .select('id')
-      .where('organization_id', '=', organizationId)
-      .where('type', '=', 'vault')
-      .where('deleted_at', 'is', null);
-
   return {
     byId: (organizationId: string, id: string): Promise<AuditedApproval | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
@@ -57,7 +50,7 @@ export function approvals({ db, commit, lists, name }: Engine) {
     ): Promise<PageOf<AuditedApproval>> {
       let found = audited(lists)
         .where('organization_id', '=', organizationId)
-        .where('vault_id', 'in', livingVaults(organizationId));
+        .where('vault_id', 'in', livingVaults(lists, organizationId).select('id'));
       if (vaultIds !== undefined) found = found.where('vault_id', 'in', vaultIds);
       if (waitingAt !== undefined)
         found = found.where('state', '=', 'pending').where('expires_at', '>', waitingAt);
@@ -89,12 +82,8 @@ export function approvals({ db, commit, lists, name }: Engine) {
       const over = db.selectFrom('approvals').select('id').where('expires_at', '<', before).limit(most);
       const found = await over.execute();
       if (found.length === 0) return 0;
-      const remove = db.deleteFrom('approvals').where(
-        'id',
-        'in',
-        found.map(({ id }) => id),
-      );
-      await commit([{ statements: [statement(remove)] }]);
+      const ids = found.map(({ id }) => id);
+      await commit([{ statements: [statement(db.deleteFrom('approvals').where('id', 'in', ids))] }]);
       return found.length;
     },
   };

@@ -33,39 +33,35 @@ export function credentials({ db, lists, commit }: Engine) {
   const audited = (from = db) =>
     from.selectFrom('credentials').selectAll('credentials').select(auditedRevision());
 
+  const unrevoked = (organizationId: string, kind: string, from = db) =>
+    audited(from)
+      .where('organization_id', '=', organizationId)
+      .where('kind', '=', kind)
+      .where('revoked_at', 'is', null);
+
+  /** Some that have expired. */
+  const expired = (before: number, limit: number) =>
+    db.selectFrom('credentials').select('id').where('expiration_date', '<', before).limit(limit);
+
   const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
+
+  const usedAt = (id: string, last_used_at: number): Statement =>
+    statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id));
 
   return {
     /** Includes revoked credentials; the caller must check. */
     byId: async (id: string): Promise<AuditedCredential | undefined> => (await byId({ id }))[0],
 
     living: (organizationId: string, kind: string, id: string): Promise<AuditedCredential | undefined> =>
-      audited()
-        .where('id', '=', id)
-        .where('organization_id', '=', organizationId)
-        .where('kind', '=', kind)
-        .where('revoked_at', 'is', null)
-        .where(opensSomething)
-        .executeTakeFirst(),
+      unrevoked(organizationId, kind).where('id', '=', id).where(opensSomething).executeTakeFirst(),
 
     /** Credentials of one kind for a vault or a resource in it. */
     ofVault: (organizationId: string, kind: string, vaultId: string): Promise<AuditedCredential[]> =>
-      audited()
-        .where('organization_id', '=', organizationId)
-        .where('kind', '=', kind)
-        .where('vault_id', '=', vaultId)
-        .where('revoked_at', 'is', null)
-        .execute(),
+      unrevoked(organizationId, kind).where('vault_id', '=', vaultId).execute(),
 
     /** The API keys, not revoked, that a member created or received. */
     createdBy: (organizationId: string, kind: string, memberId: string): Promise<AuditedCredential[]> =>
-      audited()
-        .where('organization_id', '=', organizationId)
-        .where('kind', '=', kind)
-        .where('created_by', '=', memberId)
-        .where('revoked_at', 'is', null)
-        .orderBy('id', 'desc')
-        .execute(),
+      unrevoked(organizationId, kind).where('created_by', '=', memberId).orderBy('id', 'desc').execute(),
 
     /** Credentials of any kind that others created and that have neither been revoked nor expired. */
     madeBy: (makerIds: readonly string[], now: number, most: number): Promise<AuditedCredential[]> =>
@@ -78,17 +74,12 @@ export function credentials({ db, lists, commit }: Engine) {
         .execute(),
 
     async page(filter: CredentialFilter, page: Page): Promise<PageOf<AuditedCredential>> {
-      let found = audited(lists)
-        .where('organization_id', '=', filter.organizationId)
-        .where('kind', '=', filter.kind)
-        .where('revoked_at', 'is', null)
-        .where(opensSomething);
+      let found = unrevoked(filter.organizationId, filter.kind, lists).where(opensSomething);
       if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
       if (filter.keyId !== undefined) found = found.where('key_id', '=', filter.keyId);
       if (filter.identityId !== undefined) found = found.where('identity_id', '=', filter.identityId);
-      if (filter.q !== undefined) {
+      if (filter.q !== undefined)
         found = found.where(sql<boolean>`name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
-      }
       return pageOf(found, page);
     },
 
@@ -98,31 +89,20 @@ export function credentials({ db, lists, commit }: Engine) {
     update: ({ last_used_at, ...row }: CredentialRow): Statement => updateRevised(db, 'credentials', row),
 
     /** For a credential that is used in the same unit. */
-    usedAt: (id: string, last_used_at: number): Statement =>
-      statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
+    usedAt,
 
     /** Deletes expired access keys that were issued to identities. Returns how many. */
     async forgetMinted(expiredBefore: number, limit: number): Promise<number> {
-      const expired = db
-        .selectFrom('credentials')
-        .select('id')
-        .where('identity_revision', 'is not', null)
-        .where('expiration_date', '<', expiredBefore)
-        .limit(limit);
-      const remove = db.deleteFrom('credentials').where('id', 'in', expired).returning('id');
+      const minted = expired(expiredBefore, limit).where('identity_revision', 'is not', null);
+      const remove = db.deleteFrom('credentials').where('id', 'in', minted).returning('id');
       const [rows] = await commit([{ statements: [statement(remove, { returning: true })] }]);
       return rows![0]!.length;
     },
 
     /** Deletes some expired credentials that another credential created. */
     forgetMadeBy(makerId: string, expiredBefore: number, limit: number): Statement {
-      const expired = db
-        .selectFrom('credentials')
-        .select('id')
-        .where('created_by', '=', makerId)
-        .where('expiration_date', '<', expiredBefore)
-        .limit(limit);
-      return statement(db.deleteFrom('credentials').where('id', 'in', expired));
+      const made = expired(expiredBefore, limit).where('created_by', '=', makerId);
+      return statement(db.deleteFrom('credentials').where('id', 'in', made));
     },
 
     /** Adds the key to a credential created before such keys existed, unless it has changed in the meantime. */
@@ -139,10 +119,7 @@ export function credentials({ db, lists, commit }: Engine) {
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
       // In the order of ids, so that two replicas can't deadlock.
       const inOrder = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
-      const statements = inOrder.map(([id, last_used_at]) =>
-        statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
-      );
-      await commit([{ statements }]);
+      await commit([{ statements: inOrder.map(([id, at]) => usedAt(id, at)) }]);
     },
   };
 }

@@ -14,36 +14,33 @@ export function identities({ db, lists }: Engine) {
   const audited = (from = db) =>
     from.selectFrom('identities').selectAll('identities').select(auditedRevision());
 
+  const ofOrganization = (organizationId: string, from = db) =>
+    audited(from).where('organization_id', '=', organizationId);
+
   const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
 
   return {
     byId: (organizationId: string, id: string): Promise<AuditedIdentity | undefined> =>
-      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+      ofOrganization(organizationId).where('id', '=', id).executeTakeFirst(),
 
     /** Looks up by id only: for logins, which have no organization yet, and for the access keys they result in. */
     anywhere: async (id: string): Promise<AuditedIdentity | undefined> => (await byId({ id }))[0],
 
     /** Identities that may open a vault. */
     ofVault: (organizationId: string, vaultId: string): Promise<AuditedIdentity[]> =>
-      audited()
-        .where('organization_id', '=', organizationId)
-        .where('narrowing', 'like', `%${vaultId}%`)
-        .execute(),
+      ofOrganization(organizationId).where('narrowing', 'like', `%${vaultId}%`).execute(),
 
     /** Identities that others created. */
     madeBy: (organizationId: string, makerIds: readonly string[], most: number): Promise<AuditedIdentity[]> =>
-      audited()
-        .where('organization_id', '=', organizationId)
-        .where('created_by', 'in', [...makerIds])
+      ofOrganization(organizationId)
+        .where('created_by', 'in', makerIds)
         .orderBy('id', 'desc')
         .limit(most)
         .execute(),
 
     async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedIdentity>> {
-      let found = audited(lists).where('organization_id', '=', organizationId);
-      if (q !== undefined) {
-        found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
-      }
+      let found = ofOrganization(organizationId, lists);
+      if (q !== undefined) found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
       return pageOf(found, page);
     },
 
@@ -66,8 +63,7 @@ export function identities({ db, lists }: Engine) {
         db
           .updateTable('identities')
           .set({ last_login_at })
-          .where('id', '=', id)
-          .where('revision', '=', revision),
+          .where(({ and }) => and({ id, revision })),
         { expect: 1 },
       ),
   };

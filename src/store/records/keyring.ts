@@ -7,6 +7,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Sealed } from '../../base/bytes.ts';
 import { type Engine, keyringRow, type Statement, statement } from '../engine/engine.ts';
+import { metaValue, replacingMeta } from '../engine/meta.ts';
 import { countOf } from '../engine/page.ts';
 
 /** Records sealed directly with a keyring version, rather than with a vault's key. */
@@ -32,17 +33,13 @@ export function keyring({ db, commit }: Engine) {
     OR EXISTS (SELECT 1 FROM webhooks WHERE ${under('webhook', term)})
     OR EXISTS (SELECT 1 FROM accounts WHERE ${under('account', term)}))`;
 
-  const replacing = (before: Sealed, after: Sealed) =>
-    db.updateTable('meta').set({ value: after }).where('key', '=', keyringRow).where('value', '=', before);
+  const replacing = (before: Sealed, after: Sealed) => replacingMeta(db, keyringRow, before, after);
 
   /** Refused as stale if the keyring has been replaced. Changes nothing, but locks the keyring for the unit. */
   const requireCurrent = (stored: Sealed): Statement => statement(replacing(stored, stored), { expect: 1 });
 
   return {
-    async read(): Promise<Sealed | undefined> {
-      const found = db.selectFrom('meta').select('value').where('key', '=', keyringRow);
-      return (await found.executeTakeFirst())?.value as Sealed | undefined;
-    },
+    read: (): Promise<Sealed | undefined> => metaValue(db, keyringRow) as Promise<Sealed | undefined>,
 
     /** If two processes start at the same time, the first value is kept and both then read it. */
     async setOnce(value: Sealed): Promise<void> {

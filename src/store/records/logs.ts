@@ -3,6 +3,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import { publicBytes } from '../../base/bytes.ts';
 import { actorIn } from '../engine/audit-actor.ts';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
+import { metaValue, setMeta } from '../engine/meta.ts';
 import { countOf, offsetOf, type Page, type PageOf } from '../engine/page.ts';
 import { revisedTables } from '../integrity/audited.ts';
 import { hashesBefore } from '../integrity/links-before.ts';
@@ -182,18 +183,10 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
       checkpoints().where('number', '>', after).orderBy('number').limit(limit).execute(),
 
     /** The state saved by `logs/revision-index.ts`; undefined if none was saved yet. */
-    async keptRevisions(): Promise<Uint8Array | undefined> {
-      const found = db.selectFrom('meta').select('value').where('key', '=', revisionsRow);
-      return (await found.executeTakeFirst())?.value;
-    },
+    keptRevisions: (): Promise<Uint8Array | undefined> => metaValue(db, revisionsRow),
 
     async keepRevisions(bytes: Uint8Array): Promise<void> {
-      const value = publicBytes(bytes);
-      const insert = db
-        .insertInto('meta')
-        .values({ key: revisionsRow, value })
-        .onConflict(on => on.column('key').doUpdateSet({ value }));
-      await commit([{ statements: [statement(insert)] }]);
+      await commit([{ statements: [setMeta(db, revisionsRow, publicBytes(bytes))] }]);
     },
 
     addCheckpoint: (row: CheckpointRow): Statement => statement(db.insertInto('checkpoints').values(row)),

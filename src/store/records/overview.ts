@@ -3,6 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { countOf } from '../engine/page.ts';
 import { auditedRevision } from '../integrity/audited.ts';
+import { livingVaults } from '../lists/resource-filter.ts';
 import type { LogHourTable } from '../schema/schema.ts';
 import { type AuditedCredential, opensSomething } from './credentials.ts';
 import type { AuditedResource } from './resources.ts';
@@ -65,16 +66,9 @@ export function overview({ lists: db }: Engine) {
     sql<number>`CAST(sum(failures) AS bigint)`.as('failures'),
   ] as const;
 
-  async function livingVaults(organizationId: string, ids: readonly string[]): Promise<string[]> {
-    const rows = await db
-      .selectFrom('resources')
-      .select('id')
-      .where('organization_id', '=', organizationId)
-      .where('id', 'in', [...ids])
-      .where('type', '=', 'vault')
-      .where('deleted_at', 'is', null)
-      .execute();
-    return rows.map(({ id }) => id);
+  async function livingAmong(organizationId: string, ids: readonly string[]): Promise<string[]> {
+    const found = livingVaults(db, organizationId).where('id', 'in', ids).select('id');
+    return (await found.execute()).map(({ id }) => id);
   }
 
   return {
@@ -175,7 +169,7 @@ export function overview({ lists: db }: Engine) {
       organizationId: string,
       vaultIds: readonly string[] | null,
     ): Promise<Map<string, number>> {
-      const among = vaultIds === null ? [organizationId] : await livingVaults(organizationId, vaultIds);
+      const among = vaultIds === null ? [organizationId] : await livingAmong(organizationId, vaultIds);
       if (among.length === 0) return new Map();
       const rows = await db
         .selectFrom('counts')

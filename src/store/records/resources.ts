@@ -7,7 +7,7 @@ import { type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { preparedRead } from '../engine/prepared.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
 import { type Stretch, stretches } from '../lists/packed-resources.ts';
-import { inLivingVault } from '../lists/resource-filter.ts';
+import { inLivingVault, livingVaults } from '../lists/resource-filter.ts';
 import { resourceLists } from '../lists/resource-lists.ts';
 import { type ResourceRow, resourceChanges, type VersionRow } from './resource-changes.ts';
 
@@ -26,6 +26,11 @@ export function resources(engine: Engine) {
   const { db, lists } = engine;
   const audited = () =>
     db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision());
+
+  const named = (vaultId: string, type: string, name: string) =>
+    audited().where(({ and }) => and({ vault_id: vaultId, type, name }));
+
+  const versions = (from = db) => from.selectFrom('versions').selectAll();
 
   const withValue = () =>
     audited()
@@ -57,19 +62,11 @@ export function resources(engine: Engine) {
       audited().where('id', '=', id).where('type', '=', 'key').executeTakeFirst(),
 
     byName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
-      audited()
-        .where('vault_id', '=', vaultId)
-        .where('type', '=', type)
-        .where('name', '=', name)
-        .where('deleted_at', 'is', null)
-        .executeTakeFirst(),
+      named(vaultId, type, name).where('deleted_at', 'is', null).executeTakeFirst(),
 
     /** The one deleted last. */
     deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
-      audited()
-        .where('vault_id', '=', vaultId)
-        .where('type', '=', type)
-        .where('name', '=', name)
+      named(vaultId, type, name)
         .where('deleted_at', 'is not', null)
         .orderBy('deleted_at', 'desc')
         .orderBy('id', 'desc')
@@ -79,9 +76,7 @@ export function resources(engine: Engine) {
     vaultByName: (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
       audited()
         .where('organization_id', '=', organizationId)
-        .where('type', '=', 'vault')
-        .where('name', '=', name)
-        .where('deleted_at', 'is', null)
+        .where(({ and }) => and({ type: 'vault', name, deleted_at: null }))
         .executeTakeFirst(),
 
     withValue: async (vaultId: string, id: string): Promise<ResourceWithValue | undefined> => {
@@ -112,14 +107,7 @@ export function resources(engine: Engine) {
       vaultIds: readonly string[] | undefined,
       limit: number,
     ): Promise<{ vault_id: string; type: string; living: number }[]> => {
-      const living = lists
-        .selectFrom('resources')
-        .select('id')
-        .where('organization_id', '=', organizationId)
-        .where('type', '=', 'vault')
-        .where('deleted_at', 'is', null)
-        .orderBy('id', 'desc')
-        .limit(limit);
+      const living = livingVaults(lists, organizationId).select('id').orderBy('id', 'desc').limit(limit);
       const vaults = vaultIds === undefined ? living : living.where('id', 'in', [...vaultIds]);
       return lists
         .selectFrom(vaults.as('vaults'))
@@ -143,16 +131,10 @@ export function resources(engine: Engine) {
       audited().where('deleted_at', '<', moment).orderBy('deleted_at').limit(limit).execute(),
 
     version: (resourceId: string, version: number): Promise<VersionRow | undefined> =>
-      db
-        .selectFrom('versions')
-        .selectAll()
-        .where('resource_id', '=', resourceId)
-        .where('version', '=', version)
-        .executeTakeFirst(),
+      versions().where('resource_id', '=', resourceId).where('version', '=', version).executeTakeFirst(),
 
     versionPage(resourceId: string, { page, limit }: Page): Promise<PageOf<VersionRow>> {
-      const found = lists.selectFrom('versions').selectAll().where('resource_id', '=', resourceId);
-      return pageOf(found, { page, limit }, 'version');
+      return pageOf(versions(lists).where('resource_id', '=', resourceId), { page, limit }, 'version');
     },
   };
 }

@@ -40,9 +40,7 @@ export function rulesForUse({ db, lists }: Engine) {
       let found = audited(lists).where('organization_id', '=', organizationId);
       if (vaultIds !== undefined) found = found.where('vault_id', 'in', vaultIds);
       if (resourceId !== undefined) found = found.where('resource_id', '=', resourceId);
-      if (q !== undefined) {
-        found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
-      }
+      if (q !== undefined) found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
       return pageOf(found, page);
     },
 

@@ -2,7 +2,7 @@
  * Webhooks, and the lease on each one's queue: one process at a time works on a queue, and its lease expires if it
  * dies.
  */
-import { type Selectable, sql } from 'kysely';
+import { type Compilable, type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
@@ -32,6 +32,16 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
       .where(eb => eb.or([eb('leased_until', 'is', null), eb('leased_until', '<', databaseNow)]))
       .orderBy('due_at');
 
+  const queue = (id: string) => db.updateTable('webhook_queues').where('webhook_id', '=', id);
+  const leases = () => db.updateTable('webhook_queues').returning('webhook_id');
+  const leasedFor = (lease: number) => sql<number>`${databaseNow} + ${sql.lit(lease)}`;
+
+  /** Changes leases. Returns the ids of their queues. */
+  async function lease(change: Compilable): Promise<string[]> {
+    const [rows] = await commit([{ statements: [statement(change, { returning: true })] }]);
+    return rows![0]!.map(row => String(row.webhook_id));
+  }
+
   return {
     byId: (organizationId: string, id: string): Promise<AuditedWebhook | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
@@ -51,9 +61,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
 
     async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedWebhook>> {
       let found = audited(lists).where('organization_id', '=', organizationId);
-      if (q !== undefined) {
-        found = found.where(sql<boolean>`lower(name) LIKE ${containing(q)} ESCAPE '\\'`);
-      }
+      if (q !== undefined) found = found.where(sql<boolean>`lower(name) LIKE ${containing(q)} ESCAPE '\\'`);
       return pageOf(found, page);
     },
 
@@ -79,39 +87,22 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     /** Records that a delivery is waiting, due at `at`. */
     arrive: (id: string, at: number): Statement =>
       statement(
-        db
-          .updateTable('webhook_queues')
-          .set({
-            due_at: sql`CASE WHEN due_at IS NULL OR due_at > ${at} THEN ${at} ELSE due_at END`,
-            arrivals: sql`arrivals + 1`,
-          })
-          .where('webhook_id', '=', id),
+        queue(id).set({
+          due_at: sql`CASE WHEN due_at IS NULL OR due_at > ${at} THEN ${at} ELSE due_at END`,
+          arrivals: sql`arrivals + 1`,
+        }),
       ),
 
-    arrived: (id: string): Statement =>
-      statement(db.updateTable('webhook_queues').set({ failing_since: null }).where('webhook_id', '=', id)),
+    arrived: (id: string): Statement => statement(queue(id).set({ failing_since: null })),
 
     /** Clears the receiver's failures and pause. */
-    forgive: (id: string): Statement =>
-      statement(
-        db
-          .updateTable('webhook_queues')
-          .set({ failing_since: null, resume_at: null })
-          .where('webhook_id', '=', id),
-      ),
+    forgive: (id: string): Statement => statement(queue(id).set({ failing_since: null, resume_at: null })),
 
-    pause: (id: string, until: number): Statement =>
-      statement(db.updateTable('webhook_queues').set({ resume_at: until }).where('webhook_id', '=', id)),
+    pause: (id: string, until: number): Statement => statement(queue(id).set({ resume_at: until })),
 
     /** The first failure after a success sets the time; later ones change nothing. */
     failed: (id: string, at: number): Statement =>
-      statement(
-        db
-          .updateTable('webhook_queues')
-          .set({ failing_since: at })
-          .where('webhook_id', '=', id)
-          .where('failing_since', 'is', null),
-      ),
+      statement(queue(id).set({ failing_since: at }).where('failing_since', 'is', null)),
 
     /** For those of the webhooks that are failing: since when nothing has arrived. */
     async failing(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
@@ -129,42 +120,28 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
       db.selectFrom('webhook_queues').selectAll().where('webhook_id', '=', id).executeTakeFirst(),
 
     /** Leases queues with due deliveries, each to one process only. */
-    async claim(holder: string, now: number, lease: number, limit: number): Promise<string[]> {
+    async claim(holder: string, now: number, length: number, limit: number): Promise<string[]> {
       const waiting = await claimable(now).limit(1).executeTakeFirst();
       if (waiting === undefined) return [];
       const free = claimable(now).limit(limit);
-      const claim = db
-        .updateTable('webhook_queues')
-        .set({ leased_by: holder, leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
-        .where('webhook_id', 'in', postgres ? free.forUpdate().skipLocked() : free)
-        .returning('webhook_id');
-      const [rows] = await commit([{ statements: [statement(claim, { returning: true })] }]);
-      return rows![0]!.map(row => String(row.webhook_id));
+      return lease(
+        leases()
+          .set({ leased_by: holder, leased_until: leasedFor(length) })
+          .where('webhook_id', 'in', postgres ? free.forUpdate().skipLocked() : free),
+      );
     },
 
     /** Extends the holder's leases. Returns the queues that it still holds. */
-    async renew(holder: string, ids: readonly string[], lease: number): Promise<Set<string>> {
-      const renewal = db
-        .updateTable('webhook_queues')
-        .set({ leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
-        .where('leased_by', '=', holder)
-        .where('webhook_id', 'in', [...ids])
-        .returning('webhook_id');
-      const [rows] = await commit([{ statements: [statement(renewal, { returning: true })] }]);
-      return new Set(rows![0]!.map(row => String(row.webhook_id)));
+    async renew(holder: string, ids: readonly string[], length: number): Promise<Set<string>> {
+      const held = leases().where('leased_by', '=', holder).where('webhook_id', 'in', ids);
+      return new Set(await lease(held.set({ leased_until: leasedFor(length) })));
     },
 
     /** Releases a queue. Returns false if a delivery arrived after `arrivals` was read, or the lease was lost. */
     async release(id: string, holder: string, arrivals: number, dueAt: number | null): Promise<boolean> {
-      const release = db
-        .updateTable('webhook_queues')
-        .set({ leased_by: null, leased_until: null, due_at: dueAt })
-        .where('webhook_id', '=', id)
-        .where('leased_by', '=', holder)
-        .where('arrivals', '=', arrivals)
-        .returning('webhook_id');
-      const [rows] = await commit([{ statements: [statement(release, { returning: true })] }]);
-      return rows![0]!.length === 1;
+      const held = leases().where(({ and }) => and({ webhook_id: id, leased_by: holder, arrivals }));
+      const released = await lease(held.set({ leased_by: null, leased_until: null, due_at: dueAt }));
+      return released.length === 1;
     },
 
     /**

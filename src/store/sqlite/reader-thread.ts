@@ -1,5 +1,6 @@
 /** The reader thread of the SQLite engine. Long queries run here, so that they don't block requests. */
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { remembering } from '../../base/memo.ts';
 import { starterPort, threadData, toStarter } from '../../threads/thread.ts';
 
 export type ReaderServices = {
@@ -8,7 +9,7 @@ export type ReaderServices = {
 };
 
 const db = new DatabaseSync(threadData<string>(), { readOnly: true, timeout: 5_000 });
-const prepared = new Map<string, StatementSync>();
+const prepare = remembering(500, (sql: string) => db.prepare(sql));
 
 const services: ReaderServices = {
   rows: (sql, parameters) => prepare(sql).all(...(parameters as SQLInputValue[])),
@@ -18,13 +19,3 @@ const services: ReaderServices = {
   },
 };
 toStarter(services);
-
-function prepare(sql: string): StatementSync {
-  let query = prepared.get(sql);
-  if (query === undefined) {
-    if (prepared.size >= 500) prepared.clear();
-    query = db.prepare(sql);
-    prepared.set(sql, query);
-  }
-  return query;
-}

@@ -13,6 +13,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import type { Sealed } from '../../base/bytes.ts';
 import { makeFolder } from '../../base/durable-file.ts';
+import { remembering } from '../../base/memo.ts';
 import { Failure } from '../../contract/errors.ts';
 import {
   Announcer,
@@ -213,19 +214,9 @@ export class TransactionalDdlDialect extends SqliteDialect {
 
 /** Adapts node:sqlite to the driver interface that Kysely expects. */
 export function adapt(database: DatabaseSync): SqliteDatabase {
-  const prepared = new Map<string, SqliteStatement>();
-  return {
-    prepare: sql => {
-      let query = prepared.get(sql);
-      if (query === undefined) {
-        if (prepared.size >= 500) prepared.clear();
-        query = sql === 'rollback' ? undoing(database) : adaptStatement(database.prepare(sql));
-        prepared.set(sql, query);
-      }
-      return query;
-    },
-    close: () => database.close(),
-  };
+  const prepare = (sql: string) =>
+    sql === 'rollback' ? undoing(database) : adaptStatement(database.prepare(sql));
+  return { prepare: remembering(500, prepare), close: () => database.close() };
 }
 
 /** On a full disk SQLite ends the transaction itself. A rollback would then fail and hide the cause. */

@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
+import { remembering } from '../../base/memo.ts';
 import { starterPort, threadData, toStarter } from '../../threads/thread.ts';
 import { servedTogether } from '../../threads/together.ts';
 import {
@@ -51,7 +52,7 @@ const highestGroup = 64;
 const { path, pragmas, steps } = threadData<WriterData>();
 const db = new DatabaseSync(path, { timeout: 5_000 });
 db.exec(pragmas);
-const prepared = new Map<string, StatementSync>();
+const prepare = remembering(500, (sql: string) => db.prepare(sql));
 
 const services: WriterServices = {
   listen: servedTogether(highestGroup, commitGroup),
@@ -168,16 +169,6 @@ function refusalOf(error: unknown): WriteRefusal {
 
 function command(sql: string): void {
   prepare(sql).run();
-}
-
-function prepare(sql: string): StatementSync {
-  let query = prepared.get(sql);
-  if (query === undefined) {
-    if (prepared.size >= 500) prepared.clear();
-    query = db.prepare(sql);
-    prepared.set(sql, query);
-  }
-  return query;
 }
 
 function inputs(parameters: readonly unknown[]): SQLInputValue[] {
