@@ -4,10 +4,10 @@
  * mistaken for a backup, and a failure leaves nothing else behind.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { constants, createReadStream, existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { renameDurably } from '../base/durable-file.ts';
+import { asNew, renameDurably } from '../base/durable-file.ts';
 import { sealed } from '../keyring/age/age.ts';
 import type { AgeIdentity, Recipient } from '../keyring/age/keys.ts';
 import { type Location, openLoading, openSnapshot } from '../store/store.ts';
@@ -43,7 +43,6 @@ interface WrittenFile extends Written {
 export const unfinished = '.strongroom-';
 /** The suffix of the names of files that failed verification. */
 export const unproven = '.unproven';
-const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Passes the file to `write` in pieces. */
 export async function writeBackup(

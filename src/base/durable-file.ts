@@ -8,8 +8,8 @@ import { constants, existsSync, mkdirSync } from 'node:fs';
 import { link, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-
+/** Opens a file that must not exist yet. */
+export const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const atItsEnd = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 /**
@@ -32,7 +32,7 @@ export function makeFolder(folder: string): void {
  * remains.
  */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
-  const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
+  const aside = besides(path);
   try {
     await writeSynced(aside, text, mode);
     await rename(aside, path);
@@ -45,7 +45,7 @@ export async function writeDurably(path: string, text: string, mode = 0o600): Pr
 
 /** Like `writeDurably`, but fails with `EEXIST` if the file exists. */
 export async function createDurably(path: string, text: string, mode = 0o600): Promise<void> {
-  const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
+  const aside = besides(path);
   try {
     await writeSynced(aside, text, mode);
     await link(aside, path);
@@ -89,6 +89,10 @@ export async function linkDurably(from: string, to: string): Promise<void> {
   await link(from, to);
   await unlink(from);
   await syncFolder(dirname(to));
+}
+
+function besides(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
 }
 
 async function writeSynced(path: string, text: string, mode: number): Promise<void> {

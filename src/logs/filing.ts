@@ -13,6 +13,7 @@ import type { RequestBlockRow, RequestIndexRow } from '../store/records/request-
 import type { Store } from '../store/store.ts';
 import { type BlockPart, countsOf, indexRowsOf, partsIn } from './blocks.ts';
 import { headDigest, isMarked, type Link, type Marker } from './chain.ts';
+import { readable } from './logged-link.ts';
 
 export interface FilingParts {
   readonly store: Store;
@@ -143,26 +144,14 @@ async function missingRows(store: Store, blocks: readonly RequestBlockRow[]): Pr
 
 /** Returns none if an edit left no readable block. The verifier reports it. */
 function readableParts(text: string): BlockPart[] {
-  try {
-    return partsIn(text).filter(isPart);
-  } catch {
-    return [];
-  }
+  return readable(() => partsIn(text).filter(isPart)) ?? [];
 }
 
-function isPart({
-  organization_id,
-  vault_id,
-  access_key_id,
-  status,
-  ip_address,
-  entries,
-  requests,
-}: BlockPart): boolean {
-  const ids = [organization_id, vault_id, access_key_id];
+function isPart(part: BlockPart): boolean {
+  const ids = [part.organization_id, part.vault_id, part.access_key_id];
   return (
     ids.every(id => id === null || isId(String(id))) &&
-    [status, entries, requests ?? 0].every(Number.isSafeInteger) &&
-    typeof ip_address === 'string'
+    [part.status, part.entries, part.requests ?? 0].every(Number.isSafeInteger) &&
+    typeof part.ip_address === 'string'
   );
 }

@@ -12,6 +12,7 @@ import type { Snapshot } from '../store/store.ts';
 import { entriesOf } from './blocks.ts';
 import { receiptOf } from './chain.ts';
 import type { AuditEntry } from './entries.ts';
+import { readable } from './logged-link.ts';
 
 /** How far one chain was read. */
 interface Reached {
@@ -141,7 +142,8 @@ class Tail {
 
 function auditRow({ position, writer, seq, entry, id, hash }: PlacedAuditRow): Row {
   const lines = () => {
-    const said = read(entry);
+    // An entry that can't be parsed is passed on as unreadable. The verifier reports it.
+    const said: object = readable(() => JSON.parse(entry)) ?? { unreadable: true };
     const effect = effectOf(said as AuditEntry);
     return [lineOf('audit', { count: 1, ...said, id, receipt: receiptOf(id, hash), effect })];
   };
@@ -154,15 +156,6 @@ function blockRow({ id, writer, seq, text, hash }: RequestBlockRow): Row {
       lineOf('request', { ...entry, receipt: receiptOf(entry.id, hash), reason: entry.reason ?? null }),
     );
   return { writer, seq, at: id, lines };
-}
-
-/** An entry that can't be parsed is passed on as unreadable. The verifier reports it. */
-function read(entry: string): object {
-  try {
-    return JSON.parse(entry) as object;
-  } catch {
-    return { unreadable: true };
-  }
 }
 
 function lineOf(log: Stream, entry: object): string {

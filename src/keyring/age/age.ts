@@ -3,13 +3,12 @@
  * authenticated together with its position and whether it is the last, so changed bits, a missing end and anything
  * after the end are detected. No byte is returned before its chunk is authenticated.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { decrypted, encrypted, tagSize } from './cipher.ts';
 import { AgeError, damaged, readHeader, writeHeader } from './header.ts';
 import { type AgeIdentity, fileKeySize, type Recipient } from './keys.ts';
 
-const cipher = 'chacha20-poly1305';
 const nonceSize = 16;
-const tagSize = 16;
 export const chunkSize = 64 * 1024;
 /** The total length of its lines, in bytes: enough for hundreds of recipients. */
 const longestHeader = 64 * 1024;
@@ -42,7 +41,7 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
     for (let at = 0; at < piece.length; ) {
       // A full chunk is held back until more data arrives, because only then is it known not to be the last.
       if (filled === chunkSize) {
-        yield seal(key, number++, false, chunk);
+        yield encrypted(key, nonceOf(number++, false), chunk);
         filled = 0;
       }
       const part = piece.subarray(at, at + chunkSize - filled);
@@ -51,7 +50,7 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
       at += part.length;
     }
   }
-  yield seal(key, number, true, chunk.subarray(0, filled));
+  yield encrypted(key, nonceOf(number, true), chunk.subarray(0, filled));
 }
 
 /** Throws `AgeError` at the first byte that is not as written. */
@@ -83,7 +82,7 @@ async function* openedChunks(key: Buffer, bytes: ByteReader): AsyncIterable<Buff
     const chunk = await bytes.take(chunkSize + tagSize);
     if (chunk.length < tagSize) throw cutOff();
     const isLast = await bytes.isAtEnd();
-    const plain = open(key, number, isLast, chunk);
+    const plain = decrypted(key, nonceOf(number, isLast), chunk);
     // Each file has one encoding: an empty chunk must be the only one.
     if (plain === null || (plain.length === 0 && number > 0)) throw isLast ? cutOff() : changed(number);
     yield plain;
@@ -103,21 +102,6 @@ function nonceOf(number: number, isLast: boolean): Buffer {
   nonce.writeUIntBE(number, 5, 6);
   nonce[11] = isLast ? 1 : 0;
   return nonce;
-}
-
-function seal(key: Buffer, number: number, isLast: boolean, plain: Buffer): Buffer {
-  const sealing = createCipheriv(cipher, key, nonceOf(number, isLast), { authTagLength: tagSize });
-  return Buffer.concat([sealing.update(plain), sealing.final(), sealing.getAuthTag()]);
-}
-
-function open(key: Buffer, number: number, isLast: boolean, chunk: Buffer): Buffer | null {
-  const opening = createDecipheriv(cipher, key, nonceOf(number, isLast), { authTagLength: tagSize });
-  opening.setAuthTag(chunk.subarray(chunk.length - tagSize));
-  try {
-    return Buffer.concat([opening.update(chunk.subarray(0, chunk.length - tagSize)), opening.final()]);
-  } catch {
-    return null;
-  }
 }
 
 /** Reads bytes in requested sizes from a source with arbitrary chunks. */

@@ -3,8 +3,6 @@
  * limited, so that it can't exhaust the machine.
  */
 import {
-  createCipheriv,
-  createDecipheriv,
   createPrivateKey,
   createPublicKey,
   diffieHellman,
@@ -16,6 +14,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { bech32, fromBech32 } from './bech32.ts';
+import { decrypted, encrypted, tagSize } from './cipher.ts';
 import { base64, damaged, fromBase64, type Stanza, scryptType } from './header.ts';
 
 /** Wraps the file key for a recipient. */
@@ -24,8 +23,7 @@ export type Recipient = (fileKey: Buffer) => Promise<Stanza>;
 export type AgeIdentity = (stanzas: readonly Stanza[]) => Promise<Buffer | null>;
 
 export const fileKeySize = 16;
-const cipher = 'chacha20-poly1305';
-const tagSize = 16;
+/** Each key is used only once, so the nonce can be constant. */
 const noNonce = Buffer.alloc(12);
 const x25519 = { type: 'X25519', info: 'age-encryption.org/v1/X25519', size: 32 } as const;
 const publicPrefix = Buffer.from('302a300506032b656e032100', 'hex');
@@ -55,7 +53,7 @@ export function recipientFrom(text: string): Recipient | null {
     const own = generateKeyPairSync('x25519');
     const share = rawPublic(own.publicKey);
     const key = sharedKey(own.privateKey, raw, share, raw);
-    return { type: x25519.type, args: [base64(share)], body: wrapped(key, fileKey) };
+    return { type: x25519.type, args: [base64(share)], body: encrypted(key, noNonce, fileKey) };
   };
 }
 
@@ -75,7 +73,7 @@ export function identityFrom(text: string): AgeIdentity | null {
       const share = fromBase64(args[0] ?? '');
       if (args.length !== 1 || share.length !== x25519.size || body.length !== fileKeySize + tagSize)
         throw damaged('its header is damaged');
-      const found = unwrapped(sharedKey(privateKey, share, share, own), body);
+      const found = decrypted(sharedKey(privateKey, share, share, own), noNonce, body);
       if (found !== null) return found;
     }
     return null;
@@ -114,7 +112,7 @@ const derive = promisify<Buffer | string, Buffer, number, object, Buffer>(scrypt
 export function passphraseRecipient(passphrase: string, work = defaultWork): Recipient {
   return async fileKey => {
     const salt = randomBytes(scryptStanza.saltSize);
-    const body = wrapped(await passphraseKey(passphrase, salt, work), fileKey);
+    const body = encrypted(await passphraseKey(passphrase, salt, work), noNonce, fileKey);
     return { type: scryptStanza.type, args: [base64(salt), String(work)], body };
   };
 }
@@ -131,7 +129,7 @@ export function passphraseIdentity(passphrase: string): AgeIdentity {
       Number(work) <= mostWork &&
       first.body.length === fileKeySize + tagSize;
     if (!isSound) throw damaged('its header is damaged, or its work factor is too high');
-    return unwrapped(await passphraseKey(passphrase, fromBase64(salt), Number(work)), first.body);
+    return decrypted(await passphraseKey(passphrase, fromBase64(salt), Number(work)), noNonce, first.body);
   };
 }
 
@@ -144,20 +142,4 @@ function passphraseKey(passphrase: string, salt: Buffer, work: number): Promise<
     p: 1,
     maxmem: 128 * N * r + 1024 * 1024,
   });
-}
-
-/** The key is used only once, so the nonce can be constant. */
-function wrapped(key: Buffer, fileKey: Buffer): Buffer {
-  const sealing = createCipheriv(cipher, key, noNonce, { authTagLength: tagSize });
-  return Buffer.concat([sealing.update(fileKey), sealing.final(), sealing.getAuthTag()]);
-}
-
-function unwrapped(key: Buffer, body: Buffer): Buffer | null {
-  const opening = createDecipheriv(cipher, key, noNonce, { authTagLength: tagSize });
-  opening.setAuthTag(body.subarray(fileKeySize));
-  try {
-    return Buffer.concat([opening.update(body.subarray(0, fileKeySize)), opening.final()]);
-  } catch {
-    return null;
-  }
 }

@@ -4,9 +4,9 @@
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, link, lstat, open, stat, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../base/durable-file.ts';
+import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createDurably, makeFolder, syncFolder } from '../../base/durable-file.ts';
 import { openDirect, type ParentKey, parentIdOf, sealDirect } from '../sealing/envelope.ts';
 import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
@@ -119,32 +119,12 @@ function parseKey(text: string, path: string): Uint8Array {
   return Buffer.from(body, 'base64');
 }
 
-/**
- * Writes a temporary file, syncs it, then links it into place: a crash never leaves a partial key, and a second writer
- * keeps the first one's key.
- */
+/** A second writer keeps the first one's key. */
 async function writeKeyOnce(path: string): Promise<void> {
-  const folder = dirname(path);
-  makeFolder(folder);
-  const aside = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}`);
-  const file = await open(aside, 'wx', 0o400);
-  try {
-    await file.writeFile(`${label}:${randomBytes(keySize).toString('base64')}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  try {
-    await link(aside, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await unlink(aside);
-  }
-  await syncFolder(folder);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  await handle.sync().finally(() => handle.close());
+  makeFolder(dirname(path));
+  const text = `${label}:${randomBytes(keySize).toString('base64')}\n`;
+  await createDurably(path, text, 0o400).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    await syncFolder(dirname(path)); // The first one may not have got that far.
+  });
 }

@@ -46,17 +46,17 @@ const headerSize = 6;
 export function lengthPrefixed(fields: readonly (string | Uint8Array)[]): Buffer {
   // Built as one text of bytes: a call into the runtime per field would cost more than hashing the result.
   let joined = '';
-  for (const field of fields) {
-    const bytes = asBytes(field);
-    joined += lengthPrefix(bytes.length) + bytes;
-  }
+  for (const field of fields) joined += withLength(asBytes(field));
   return Buffer.from(joined, 'latin1');
 }
 
+/** Bytes as text, one character per byte. */
+export type ByteText = string;
+
 const ascii = /^[\0-\x7f]*$/;
 
-/** The UTF-8 bytes of a text, or the given bytes, with one character per byte. */
-function asBytes(field: string | Uint8Array): string {
+/** The UTF-8 bytes of a text, or the given bytes. */
+export function asBytes(field: string | Uint8Array): ByteText {
   if (typeof field !== 'string')
     return Buffer.from(field.buffer, field.byteOffset, field.length).toString('latin1');
   return ascii.test(field) ? field : Buffer.from(field, 'utf8').toString('latin1');
@@ -64,8 +64,12 @@ function asBytes(field: string | Uint8Array): string {
 
 const shortPrefixes = Array.from({ length: 256 }, (_, length) => `\0\0\0${String.fromCharCode(length)}`);
 
-function lengthPrefix(length: number): string {
-  return shortPrefixes[length] ?? Buffer.from(Uint32Array.of(length).buffer).swap32().toString('latin1');
+export function withLength(bytes: ByteText): ByteText {
+  const { length } = bytes;
+  const prefix = shortPrefixes[length];
+  if (prefix !== undefined) return prefix + bytes;
+  const [high, low] = [length >>> 16, length & 0xffff];
+  return String.fromCharCode(high >>> 8, high & 255, low >>> 8, low & 255) + bytes;
 }
 
 export function sealOneUse(

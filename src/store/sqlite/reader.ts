@@ -8,7 +8,7 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
-  type Driver,
+  DummyDriver,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
@@ -19,6 +19,7 @@ import { Failure } from '../../contract/errors.ts';
 import { startThread, ThreadOnDemand, threadFile } from '../../threads/thread.ts';
 import { refuseNul } from '../engine/engine.ts';
 import type { ReaderServices } from './reader-thread.ts';
+import { unavailable } from './submissions.ts';
 
 const file = threadFile(import.meta.url, 'reader-thread');
 const mostWaiting = 200;
@@ -44,12 +45,20 @@ interface Waiting extends PromiseWithResolvers<Rows> {
   readonly parameters: readonly unknown[];
 }
 
-class Reader {
+class Reader implements DatabaseConnection {
   readonly #line = new FairLine<Waiting>();
   readonly #thread: ThreadOnDemand<ReaderServices>;
 
   constructor(path: string) {
     this.#thread = new ThreadOnDemand(() => startThread(file, { data: path }));
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    return { rows: (await this.ask(sql, parameters)) as Row[] };
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery<Row>(query);
   }
 
   ask(sql: string, parameters: readonly unknown[]): Promise<Rows> {
@@ -84,45 +93,22 @@ class Reader {
   }
 }
 
-function unavailable(cause: unknown): Failure {
-  return new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
-}
-
 /** Only for reading: it has no transactions. */
-class ReaderDriver implements Driver {
+class ReaderDriver extends DummyDriver {
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
+    super();
     this.#reader = reader;
   }
 
-  async init(): Promise<void> {}
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return new ReaderConnection(this.#reader);
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#reader;
   }
-  async beginTransaction(): Promise<void> {
+  override async beginTransaction(): Promise<void> {
     throw new Error('the reader has no transactions');
   }
-  async commitTransaction(): Promise<void> {}
-  async rollbackTransaction(): Promise<void> {}
-  async releaseConnection(): Promise<void> {}
-  destroy(): Promise<void> {
+  override destroy(): Promise<void> {
     return this.#reader.close();
-  }
-}
-
-class ReaderConnection implements DatabaseConnection {
-  readonly #reader: Reader;
-
-  constructor(reader: Reader) {
-    this.#reader = reader;
-  }
-
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    return { rows: (await this.#reader.ask(sql, parameters)) as Row[] };
-  }
-
-  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    yield await this.executeQuery<Row>(query);
   }
 }
