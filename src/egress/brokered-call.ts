@@ -2,9 +2,8 @@
  * One call to another service, with a value that must not come back. It connects only to a permitted address, without a
  * proxy, follows no redirects, and ends within its time with a result, whatever the other side does.
  */
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as encryptedRequest } from 'node:https';
-import { type Egress, hostOf } from '../access/egress.ts';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Egress } from '../access/egress.ts';
 import { FairTurns, type Lane } from '../base/fair-line.ts';
 import {
   type BrokeredCall,
@@ -14,7 +13,7 @@ import {
   type Scrub,
   Withheld,
 } from './brokered-answer.ts';
-import { AddressRefused, type Agents, type Resolve } from './connections.ts';
+import { AddressRefused, type Agents, type Resolve, requestTo } from './connections.ts';
 import { closeAfter, isPlainEnd, Pools } from './pools.ts';
 import { Scrubbers } from './scrubbers.ts';
 
@@ -29,8 +28,6 @@ interface BrokerParts {
   readonly egress: Egress;
   readonly resolve: Resolve;
 }
-
-const mostHeaderText = 16 * 1024;
 
 export function brokerWith({ egress, resolve }: BrokerParts): Broker {
   const pools = new Pools(egress, resolve);
@@ -108,7 +105,16 @@ async function attempt(
   scrub: Scrub,
 ): Promise<BrokeredResult> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = open(agents, url, order);
+  const request = requestTo(url, agents, {
+    method: order.method,
+    headers: {
+      ...order.headers,
+      ...(order.body !== null && { 'content-length': String(order.body.length) }),
+      host: url.host,
+      'accept-encoding': 'identity',
+      'user-agent': 'Strongroom',
+    },
+  });
   deadline.watch(request);
   // After anything unusual, the connection is not reused.
   request.on('information', () => closeAfter(request));
@@ -132,27 +138,6 @@ async function attempt(
   } finally {
     response.destroy();
   }
-}
-
-function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
-  const encrypted = url.protocol === 'https:';
-  const length = order.body === null ? {} : { 'content-length': String(order.body.length) };
-  return (encrypted ? encryptedRequest : plainRequest)({
-    method: order.method,
-    hostname: hostOf(url),
-    // Zero stands for that of the protocol.
-    port: Number(url.port),
-    path: url.pathname + url.search,
-    agent: agents[url.protocol as keyof Agents],
-    maxHeaderSize: mostHeaderText,
-    headers: {
-      ...order.headers,
-      ...length,
-      host: url.host,
-      'accept-encoding': 'identity',
-      'user-agent': 'Strongroom',
-    },
-  });
 }
 
 /** Prefers a code, because messages quote addresses and certificates. */

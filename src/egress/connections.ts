@@ -6,13 +6,18 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as plainRequest,
+  type RequestOptions,
+} from 'node:http';
+import { request as encryptedRequest, Agent as HttpsAgent } from 'node:https';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as secure } from 'node:tls';
 import { promisify } from 'node:util';
-import { type Egress, isLocalhost } from '../access/egress.ts';
+import { type Egress, hostOf, isLocalhost } from '../access/egress.ts';
 
 /** Returns all addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -33,6 +38,7 @@ type Connected = (error: Error | null, stream: Duplex) => void;
 
 const connectPatience = 10_000;
 const idlePatience = 10_000;
+const mostHeaderText = 16 * 1024;
 
 /**
  * Set explicitly: with `NODE_TLS_REJECT_UNAUTHORIZED=0` in the environment, any certificate would be accepted
@@ -70,6 +76,22 @@ export function guardedAgents(
     });
   }) as unknown as HttpsAgent['createConnection'];
   return { 'http:': plain, 'https:': encrypted };
+}
+
+/** Opens a request over one of the agents. */
+export function requestTo(url: URL, agents: Agents, options: RequestOptions): ClientRequest {
+  return (url.protocol === 'https:' ? encryptedRequest : plainRequest)({
+    hostname: hostOf(url),
+    port: url.port, // If empty, the default of the agent's protocol.
+    path: url.pathname + url.search,
+    agent: agents[url.protocol as keyof Agents],
+    maxHeaderSize: mostHeaderText,
+    ...options,
+  });
+}
+
+export function destroy(agents: Agents): void {
+  for (const agent of Object.values(agents)) agent.destroy();
 }
 
 function dialOut(

@@ -7,7 +7,7 @@
 import type { ClientRequest, Agent as HttpAgent } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Egress } from '../access/egress.ts';
-import { type Agents, guardedAgents, type Resolve } from './connections.ts';
+import { type Agents, destroy, guardedAgents, type Resolve } from './connections.ts';
 
 const mostPools = 256;
 const mostKept = 8;
@@ -58,10 +58,6 @@ export class Pools {
         socket?.destroy();
     }
   }
-}
-
-function destroy(agents: Agents): void {
-  for (const agent of Object.values(agents)) agent.destroy();
 }
 
 /** After these, implementations disagree about where the answer ends. */

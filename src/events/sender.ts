@@ -2,10 +2,16 @@
  * One attempt to deliver a message. It takes at most ten seconds, follows no redirects, and keeps the first 4 KiB of
  * the response. Whatever the receiver does, it ends with a result.
  */
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as encryptedRequest } from 'node:https';
-import { type Egress, hostOf } from '../access/egress.ts';
-import { AddressRefused, type Agents, guardedAgents, type Resolve } from '../egress/connections.ts';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Egress } from '../access/egress.ts';
+import {
+  AddressRefused,
+  type Agents,
+  destroy,
+  guardedAgents,
+  type Resolve,
+  requestTo,
+} from '../egress/connections.ts';
 import { signatureOf } from './webhook-signature.ts';
 
 /** A message and its receiver. */
@@ -58,9 +64,7 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
 
   return {
     send: message => send(message).catch(() => failed('the request could not be made', 0)),
-    close: () => {
-      for (const agent of Object.values(agents)) agent.destroy();
-    },
+    close: () => destroy(agents),
   };
 }
 
@@ -100,14 +104,8 @@ function attempt(
 
 function open(agents: Agents, url: URL, message: Delivery): ClientRequest {
   const { id, body, at, secrets } = message;
-  const encrypted = url.protocol === 'https:';
-  return (encrypted ? encryptedRequest : plainRequest)({
+  return requestTo(url, agents, {
     method: 'POST',
-    hostname: hostOf(url),
-    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
-    path: url.pathname + url.search,
-    agent: agents[url.protocol as keyof Agents],
-    maxHeaderSize: 16 * 1024,
     headers: {
       host: url.host,
       'content-type': 'application/json',
