@@ -7,37 +7,27 @@ import { mostEnterpriseLimit } from '../../contract/access.ts';
 import { type ClientDocument, clientDocument } from '../../contract/oauth.ts';
 import { recipientFrom } from '../../keyring/age/keys.ts';
 import { addressIn } from '../../store/postgres/address.ts';
-import { choice, flag, isHttpUrl, type Option, serviceUrl, text, whole } from './options.ts';
+import { choice, flag, isHttpUrl, list, type Option, serviceUrl, text, textOr, whole } from './options.ts';
 
 /** 0, which is not the number of any checkpoint, if none is given. */
 const checkpointNumber = (help: string) => whole('N', help, 0, 1, 999_999_999);
 
-const cidrs = (help: string): Option<readonly string[]> => ({
-  value: 'CIDR[,CIDR]',
-  list: true,
-  help,
-  fallback: [],
-  parse: given => {
-    const list = given.split(',').map(part => part.trim());
-    if (!list.every(isCidr)) throw new Error('must be ranges such as 10.0.0.0/8');
-    return list;
-  },
-});
+const cidrs = (help: string) => list('CIDR', isCidr, 'must be ranges such as 10.0.0.0/8', help);
 
-const urls = (help: string): Option<readonly string[]> => ({
-  value: 'URL[,URL]',
-  list: true,
-  help,
-  fallback: [],
-  parse: given => {
-    const list = given.split(',').map(part => part.trim());
-    if (!list.every(isHttpUrl)) throw new Error('must be addresses such as https://vault.example.com');
-    return list;
-  },
-});
+const urls = (help: string) =>
+  list('URL', isHttpUrl, 'must be addresses such as https://vault.example.com', help);
+
+const days = (help: string, fallback: number) => whole('N', help, fallback, 0, 36_500);
 
 function databaseUrl(given: string): string {
   addressIn(given);
+  return given;
+}
+
+function issuerUrl(given: string): string {
+  const { protocol, hostname } = URL.parse(given) ?? {};
+  if (protocol !== 'https:' && !(protocol === 'http:' && isThisMachine(hostname!)))
+    throw new Error('must be a URL that begins with https://');
   return given;
 }
 
@@ -59,23 +49,19 @@ function clientsIn(content: string): readonly ClientDocument[] {
 
 /** The location of the data and its root key, for every command that uses them. */
 export const placeOptions = {
-  data: { ...text('DIR', 'the data folder (default: ./data)'), fallback: 'data' } as Option<string>,
-  'database-url': {
-    ...text('URL', 'use this PostgreSQL database instead of the embedded SQLite'),
-    parse: databaseUrl,
-  } satisfies Option<string | null> as Option<string | null>,
-  'database-url-file': {
-    ...text('FILE', 'read the database URL from FILE, so that it is not visible in the process list'),
-    parse: file => databaseUrl(contentOf(file)),
-  } satisfies Option<string | null> as Option<string | null>,
+  data: textOr('data', 'DIR', 'the data folder (default: ./data)'),
+  'database-url': text('URL', 'use this PostgreSQL database instead of the embedded SQLite', databaseUrl),
+  'database-url-file': text(
+    'FILE',
+    'read the database URL from FILE, so that it is not visible in the process list',
+    file => databaseUrl(contentOf(file)),
+  ),
   'database-password-file': text('FILE', 'read the database password from FILE, for each new connection'),
-  'database-listen-url': {
-    ...text(
-      'URL',
-      'a direct URL of the same database, for notifications, if --database-url is that of a pooler',
-    ),
-    parse: databaseUrl,
-  } satisfies Option<string | null> as Option<string | null>,
+  'database-listen-url': text(
+    'URL',
+    'a direct URL of the same database, for notifications, if --database-url is that of a pooler',
+    databaseUrl,
+  ),
   'root-key-file': text('FILE', 'the root key file (default: root.key in the data folder)'),
   'passphrase-file': text(
     'FILE',
@@ -88,17 +74,12 @@ const newDatabase = flag('create a new database although a root key already exis
 
 /** The recipients of an encrypted backup. */
 export const recipientOptions = {
-  'backup-recipient': {
-    value: 'KEY[,KEY]',
-    list: true,
-    help: 'encrypt backups for these public keys (age1…)',
-    fallback: [],
-    parse: given => {
-      const list = given.split(',').map(part => part.trim());
-      if (list.some(key => recipientFrom(key) === null)) throw new Error('must be public keys such as age1…');
-      return list;
-    },
-  } satisfies Option<readonly string[]> as Option<readonly string[]>,
+  'backup-recipient': list(
+    'KEY',
+    key => recipientFrom(key) !== null,
+    'must be public keys such as age1…',
+    'encrypt backups for these public keys (age1…)',
+  ),
   'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
 };
 
@@ -137,10 +118,7 @@ const scheduleOptions = {
 export const serveOptions = {
   ...placeOptions,
   'new-database': newDatabase,
-  host: {
-    ...text('H', 'the address to listen on (default: 127.0.0.1)'),
-    fallback: '127.0.0.1',
-  } as Option<string>,
+  host: textOr('127.0.0.1', 'H', 'the address to listen on (default: 127.0.0.1)'),
   port: whole('N', 'the port to listen on (default: 8420; 0 picks a free one)', 8420, 0, 65_535),
   socket: text('FILE', 'listen on this Unix socket instead of --host and --port'),
   'socket-mode': {
@@ -164,16 +142,7 @@ export const serveOptions = {
     1,
     10_000,
   ),
-  'oidc-issuer': {
-    ...text('URL', 'offer sign-in through this OpenID Connect issuer'),
-    parse: given => {
-      const { protocol, hostname } = URL.canParse(given) ? new URL(given) : { protocol: '', hostname: '' };
-      if (protocol !== 'https:' && !(protocol === 'http:' && isThisMachine(hostname))) {
-        throw new Error('must be a URL that begins with https://');
-      }
-      return given;
-    },
-  } satisfies Option<string | null> as Option<string | null>,
+  'oidc-issuer': text('URL', 'offer sign-in through this OpenID Connect issuer', issuerUrl),
   'oidc-client-id': text(
     'ID',
     'the client id at the issuer; the client secret is STRONGROOM_OIDC_CLIENT_SECRET',
@@ -215,26 +184,14 @@ export const serveOptions = {
     ...whole('N', 'serve Prometheus metrics on this port (default: off; 0 picks a free one)', 0, 0, 65_535),
     fallback: null,
   } satisfies Option<number | null> as Option<number | null>,
-  'metrics-host': {
-    ...text('H', 'the address on which metrics are served (default: 127.0.0.1)'),
-    fallback: '127.0.0.1',
-  } as Option<string>,
+  'metrics-host': textOr('127.0.0.1', 'H', 'the address on which metrics are served (default: 127.0.0.1)'),
   'allow-private-issuers': cidrs(
     'private networks from which keys of token issuers may be fetched, also over plain http',
   ),
-  'log-retention-days': whole(
-    'N',
-    'days to keep request log entries (default: 90; 0 keeps them indefinitely)',
-    90,
-    0,
-    36_500,
-  ),
-  'audit-retention-days': whole(
-    'N',
+  'log-retention-days': days('days to keep request log entries (default: 90; 0 keeps them indefinitely)', 90),
+  'audit-retention-days': days(
     'days to keep audit log entries before they are archived (default: 0, which keeps them indefinitely)',
     0,
-    0,
-    36_500,
   ),
   ...archiveOptions,
   ...scheduleOptions,

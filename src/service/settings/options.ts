@@ -24,14 +24,23 @@ export type ValuesOf<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
 };
 
-export const text = (value: string, help: string): Option<string | null> => ({
+export const text = (value: string, help: string, parse = notEmpty): Option<string | null> => ({
   value,
   help,
   fallback: null,
-  parse: given => {
-    if (given === '') throw new Error('must not be empty');
-    return given;
-  },
+  parse,
+});
+
+function notEmpty(given: string): string {
+  if (given === '') throw new Error('must not be empty');
+  return given;
+}
+
+export const textOr = (fallback: string, value: string, help: string): Option<string> => ({
+  value,
+  help,
+  fallback,
+  parse: notEmpty,
 });
 
 export const flag = (help: string): Option<boolean> => ({
@@ -61,18 +70,26 @@ export const whole = (
   },
 });
 
-/** Names separated by commas; the flag may also be repeated. */
-export const names = (help: string): Option<readonly string[]> => ({
-  value: 'NAME[,NAME]',
+/** Values separated by commas; the flag may also be repeated. `rule` says which values are valid. */
+export const list = (
+  value: string,
+  isValid: (part: string) => boolean,
+  rule: string,
+  help: string,
+): Option<readonly string[]> => ({
+  value: `${value}[,${value}]`,
   list: true,
   help,
   fallback: [],
   parse: given => {
-    const list = given.split(',').map(part => part.trim());
-    if (list.includes('')) throw new Error('must be names separated by commas');
-    return list;
+    const parts = given.split(',').map(part => part.trim());
+    if (!parts.every(isValid)) throw new Error(rule);
+    return parts;
   },
 });
+
+export const names = (help: string) =>
+  list('NAME', name => name !== '', 'must be names separated by commas', help);
 
 export const choice = <T extends string>(help: string, values: readonly T[]): Option<T | null> => ({
   value: values.join('|'),
