@@ -17,19 +17,9 @@ import { AddressRefused, type Agents, type Resolve, requestTo } from './connecti
 import { closeAfter, isPlainEnd, Pools } from './pools.ts';
 import { Scrubbers } from './scrubbers.ts';
 
-export interface Broker {
-  call(call: BrokeredCall): Promise<BrokeredResult>;
-  /** How many parts of the values seem to be in a text; 0 if none. */
-  partsIn(values: readonly string[], text: Buffer, lane: Lane): Promise<number>;
-  close(): Promise<void> | void;
-}
+export type Broker = ReturnType<typeof brokerWith>;
 
-interface BrokerParts {
-  readonly egress: Egress;
-  readonly resolve: Resolve;
-}
-
-export function brokerWith({ egress, resolve }: BrokerParts): Broker {
+export function brokerWith({ egress, resolve }: { readonly egress: Egress; readonly resolve: Resolve }) {
   const pools = new Pools(egress, resolve);
   const scrubbers = new Scrubbers();
   const turns = new FairTurns();
@@ -61,7 +51,9 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
 
   return {
     call,
-    partsIn: (values, text, lane) => scrubbers.of(values).partsIn(text, () => turns.take(lane)),
+    /** How many parts of the values seem to be in a text; 0 if none. */
+    partsIn: (values: readonly string[], text: Buffer, lane: Lane): Promise<number> =>
+      scrubbers.of(values).partsIn(text, () => turns.take(lane)),
     close: () => {
       for (const deadline of underWay) deadline.end('the service stopped');
       pools.close();

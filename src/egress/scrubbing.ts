@@ -33,14 +33,6 @@ export interface Scrubbed {
   readonly parts: number;
 }
 
-export interface Scrubber {
-  scrub(bytes: Buffer, turn?: Turn): Promise<Scrubbed>;
-  /** How many parts of the value seem to be in it; 0 unless it contains a part or all of it. */
-  partsIn(bytes: Buffer, turn?: Turn): Promise<number>;
-  /** Its memory use, in bytes. */
-  readonly size: number;
-}
-
 /** Whether a value is too long to be searched for. */
 export function isTooLong(value: string): boolean {
   return Buffer.byteLength(value, 'utf8') > longest;
@@ -48,16 +40,20 @@ export function isTooLong(value: string): boolean {
 
 const noTurn: Turn = async () => {};
 
-export function scrubberOf(values: readonly string[]): Scrubber {
+export type Scrubber = ReturnType<typeof scrubberOf>;
+
+export function scrubberOf(values: readonly string[]) {
   const known = new KnownValue(values);
   return {
-    scrub: async (bytes, turn = noTurn) => {
+    scrub: async (bytes: Buffer, turn = noTurn): Promise<Scrubbed> => {
       const scrubbed = await scrub(bytes, known, turn);
       const parts = scrubbed.kept === 'part' ? await guessesIn(bytes, values, turn) : 0;
       return { ...scrubbed, parts };
     },
-    partsIn: async (bytes, turn = noTurn) =>
+    /** How many parts of the value seem to be in it; 0 unless it contains a part or all of it. */
+    partsIn: async (bytes: Buffer, turn = noTurn): Promise<number> =>
       (await isIn(bytes, known, turn)) ? guessesIn(bytes, values, turn) : 0,
+    /** Its memory use, in bytes. */
     size: known.size,
   };
 }

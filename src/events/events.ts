@@ -26,11 +26,8 @@ const cleanEvery = 3_600_000;
 const kept = 30 * 24 * 3_600_000;
 const cleaningStep = 500;
 
-export interface Events {
-  stop(): Promise<void>;
-}
-
-export async function startEvents(parts: EventsParts): Promise<Events> {
+/** Returns a function that stops it. */
+export async function startEvents(parts: EventsParts): Promise<() => Promise<void>> {
   const { store, domain, now, newId, onError, random = Math.random } = parts;
   const sender = senderClientInto(parts.privateWebhooks);
   const chores = new Chores(onError);
@@ -57,12 +54,10 @@ export async function startEvents(parts: EventsParts): Promise<Events> {
     .every(beat, () => watch.look())
     .every(beat, cleaning(store, now));
   poke();
-  return {
-    stop: async () => {
-      await chores.stop();
-      await dispatcher.stop();
-      await sender.close();
-    },
+  return async () => {
+    await chores.stop();
+    await dispatcher.stop();
+    await sender.close();
   };
 }
 

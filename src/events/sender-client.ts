@@ -4,14 +4,14 @@
  */
 import { startThread, ThreadOnDemand, threadFile } from '../threads/thread.ts';
 import type { Delivery, DeliveryResult } from './sender.ts';
-import { gathering, type SenderServices } from './sender-services.ts';
 
-export interface SenderClient {
-  send(message: Delivery): Promise<DeliveryResult>;
-  /** Messages in progress end without a result. */
-  close(): Promise<void>;
-}
+/** The services of the thread. */
+export type SenderServices = {
+  send: (message: Delivery) => Promise<DeliveryResult>;
+};
 
+/** How long messages between the two threads are gathered, in milliseconds, because each wakes the other thread. */
+export const gathering = 5;
 const file = threadFile(import.meta.url, 'sender-thread');
 const lost: DeliveryResult = {
   status: null,
@@ -21,18 +21,21 @@ const lost: DeliveryResult = {
   retryAfter: null,
 };
 
-export function senderClientInto(opened: readonly string[]): SenderClient {
+export type SenderClient = ReturnType<typeof senderClientInto>;
+
+export function senderClientInto(opened: readonly string[]) {
   const thread = new ThreadOnDemand(() =>
     startThread<SenderServices>(file, { data: opened, gather: gathering }),
   );
   let isClosed = false;
   return {
-    send: message =>
+    send: (message: Delivery): Promise<DeliveryResult> =>
       thread
         .get()
         .call('send', message)
         .catch(() => (isClosed ? new Promise<DeliveryResult>(() => {}) : lost)),
 
+    /** Messages in progress end without a result. */
     close: async () => {
       isClosed = true;
       await thread.running?.terminate();

@@ -3,7 +3,7 @@ import { egressInto } from '../access/egress.ts';
 import { systemResolve } from '../egress/connections.ts';
 import { threadData, toStarter } from '../threads/thread.ts';
 import { senderWith } from './sender.ts';
-import { gathering, type SenderServices } from './sender-services.ts';
+import { gathering, type SenderServices } from './sender-client.ts';
 
 const egress = egressInto(threadData<readonly string[]>());
 const sender = senderWith({ egress, resolve: systemResolve() });

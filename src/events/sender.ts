@@ -34,11 +34,6 @@ export interface DeliveryResult {
   readonly retryAfter: string | null;
 }
 
-export interface Sender {
-  send(message: Delivery): Promise<DeliveryResult>;
-  close(): void;
-}
-
 interface SenderParts {
   readonly egress: Egress;
   readonly resolve: Resolve;
@@ -48,7 +43,9 @@ interface SenderParts {
 const defaultPatience = 10_000;
 const mostAnswer = 4 * 1024;
 
-export function senderWith({ egress, resolve, patience = defaultPatience }: SenderParts): Sender {
+export type Sender = ReturnType<typeof senderWith>;
+
+export function senderWith({ egress, resolve, patience = defaultPatience }: SenderParts) {
   const agents = guardedAgents(egress, resolve);
 
   async function send(message: Delivery): Promise<DeliveryResult> {
@@ -63,7 +60,7 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
   }
 
   return {
-    send: message => send(message).catch(() => failed('the request could not be made', 0)),
+    send: (message: Delivery) => send(message).catch(() => failed('the request could not be made', 0)),
     close: () => destroy(agents),
   };
 }

@@ -229,19 +229,21 @@ export class Ledger implements OtherLedger {
   }
 
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
-    const refused = error instanceof UnitsRefused ? refusedChanges(error, changes) : new Map();
-    if (refused.size === 0) {
-      this.#startAnew(error, group);
-      return;
+    const refused = new Set<Pending>();
+    for (const [index, refusal] of error instanceof UnitsRefused ? error.refusals : []) {
+      const change = changes[index];
+      if (change === undefined) continue; // The unit of the log itself.
+      change.reject(new ChangeRefused(refusal));
+      refused.add(change);
     }
-    const rest = group.filter(pending => !refused.has(pending.reject));
-    for (const [reject, refusal] of refused) reject(new ChangeRefused(refusal));
-    await this.#commitGroup(rest);
+    if (refused.size === 0) this.#startAnew(error, group);
+    else await this.#commitGroup(group.filter(pending => !refused.has(pending)));
   }
 
-  #startAnew(error: unknown, group: readonly Pending[]): void {
+  #startAnew(cause: unknown, group: readonly Pending[]): void {
     this.#beginAnew();
-    for (const { reject } of group) reject(unavailable(error));
+    const failure = cause instanceof Failure ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
+    for (const { reject } of group) reject(failure);
   }
 
   #beginAnew(): void {
@@ -332,21 +334,4 @@ function asOne({ organization_id }: ChainedAudit) {
 
 function unitOf({ change }: Pending): Unit {
   return { statements: change!.statements, touches: change!.touches };
-}
-
-/** Keyed by the reject function, which is unique to each. */
-function refusedChanges(
-  error: UnitsRefused,
-  changes: readonly Pending[],
-): Map<Pending['reject'], WriteRefusal> {
-  const refused = new Map<Pending['reject'], WriteRefusal>();
-  for (const [index, { reject }] of changes.entries()) {
-    const refusal = error.refusals.get(index);
-    if (refusal !== undefined) refused.set(reject, refusal);
-  }
-  return refused;
-}
-
-function unavailable(cause: unknown): Failure {
-  return cause instanceof Failure ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
 }

@@ -14,12 +14,7 @@ import type { RevisionIndex } from './revision-index.ts';
 /** A row, and whether its text was verified. */
 export type Shown<R> = R & { readonly verified: boolean };
 
-export interface ShownLinks {
-  audits(rows: readonly PlacedAuditRow[]): Promise<Shown<PlacedAuditRow>[]>;
-  audit(row: PlacedAuditRow): Promise<Shown<PlacedAuditRow>>;
-  blocks(rows: readonly RequestBlockRow[]): Promise<Shown<RequestBlockRow>[]>;
-  block(row: RequestBlockRow): Promise<Shown<RequestBlockRow>>;
-}
+export type ShownLinks = ReturnType<typeof shownLinksWith>;
 
 export interface ShownLinksParts {
   readonly store: Pick<Store, 'logs' | 'requestLogs'>;
@@ -42,7 +37,7 @@ const nearest = 1_000;
 /** More rows than any log has. */
 const all = 2 ** 31 - 1;
 
-export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts): ShownLinks {
+export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts) {
   async function checked<R extends Row, K>(
     { stream, key, text, hashesBefore }: Kind<R, K>,
     rows: readonly R[],
@@ -83,10 +78,10 @@ export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts): 
     hashesBefore: store.requestLogs.hashesBefore,
   };
   return {
-    audits: rows => checked(audit, rows, nearest),
-    audit: async row => (await checked(audit, [row], all))[0]!,
-    blocks: rows => checked(request, rows, nearest),
-    block: async row => (await checked(request, [row], all))[0]!,
+    audits: (rows: readonly PlacedAuditRow[]) => checked(audit, rows, nearest),
+    audit: async (row: PlacedAuditRow) => (await checked(audit, [row], all))[0]!,
+    blocks: (rows: readonly RequestBlockRow[]) => checked(request, rows, nearest),
+    block: async (row: RequestBlockRow) => (await checked(request, [row], all))[0]!,
   };
 }
 

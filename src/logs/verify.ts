@@ -28,7 +28,7 @@ import {
   idsIn,
   isDated,
   type LoggedLink,
-  type PrunedChain,
+  noteRemoved,
   removalIn,
   writtenAt,
 } from './logged-link.ts';
@@ -70,7 +70,8 @@ const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it reco
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
   const run = new Verification(options);
   const fault = (await source.schema?.()) ?? null;
-  run.schema(fault);
+  // With an altered schema, the database's answers prove nothing.
+  if (fault !== null) run.find('altered-schema', fault);
   await readAll(source, options, run).catch(error => {
     // If an altered schema prevents reading, the alteration is still reported.
     if (fault === null) throw error;
@@ -85,7 +86,9 @@ async function readAll(source: LogSource, options: VerifyOptions, run: Verificat
     for await (const link of source.links(stream)) run.link(stream, link);
     if (stream === 'audit') await run.auditsEnd(options.archives);
   }
-  if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), run.told, options.isSound));
+  if (source.rows === undefined) return;
+  for await (const { what, where } of rowFindings(source.rows(), run.told, options.isSound))
+    run.find(what, where);
 }
 
 /** The signed hashes, by place in the chain. */
@@ -142,11 +145,6 @@ class Verification {
     this.#keptBody = kept.body;
   }
 
-  /** With an altered schema, the database's answers prove nothing. */
-  schema(fault: string | null): void {
-    if (fault !== null) this.#find('altered-schema', fault);
-  }
-
   checkpoint(signed: SignedCheckpoint): void {
     const checkpoint = this.#read(signed);
     if (checkpoint === null) return;
@@ -164,7 +162,7 @@ class Verification {
     const [kept, last] = [this.#kept, this.#last];
     if (kept !== null && kept.number > (last?.number ?? 0)) {
       const where = `checkpoints end at ${last?.number ?? 0}, but ${kept.number} was kept`;
-      this.#find('cut-off', where, timeOf(kept));
+      this.find('cut-off', where, timeOf(kept));
       this.#gaps.add(last === null ? 0 : timeOf(last), Number.POSITIVE_INFINITY);
     }
     if (kept !== null) this.#noteHeads(kept);
@@ -179,10 +177,10 @@ class Verification {
     const hash = this.#hashOf(stream, chain, link);
     const { hashes, newest } = this.#signed.get(chain) ?? unsigned;
     const isSigned = link.seq <= newest;
-    if (hash !== link.hash || isMisfiled(link, isSigned)) this.#find('edited', placeOf(stream, link));
+    if (hash !== link.hash || isMisfiled(link, isSigned)) this.find('edited', placeOf(stream, link));
     const isOurs = this.#hasMark?.(link.hash, link.mark);
     if ((hashes.get(link.seq) ?? hash) !== hash || isOurs === false)
-      this.#find('hashed-anew', placeOf(stream, link));
+      this.find('hashed-anew', placeOf(stream, link));
     const isBelieved = isSigned || this.#isPlausible(stream, link, ids.length, isOurs === true);
     // Continuing from the stored hash keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
@@ -194,7 +192,8 @@ class Verification {
   #noteAudit(link: LoggedLink, isBelieved: boolean, isProven: boolean): void {
     this.told.note(link.text);
     if (isBelieved) this.#noteRemoval(link, isProven);
-    if (isProven) this.#noteContinued(link);
+    const continued = isProven ? continuedIn(link) : null;
+    if (continued !== null) this.#continued.push(continued);
   }
 
   /** By now all removals are known. */
@@ -202,25 +201,21 @@ class Verification {
     for (const [chain, link] of this.#starts) {
       const before = this.#before('audit', this.#pruned.get(chain) ?? chainStart, link);
       if (linkHash('audit', link.writer, before, link.id, link.text) !== link.hash)
-        this.#find('edited', placeOf('audit', link));
+        this.find('edited', placeOf('audit', link));
     }
     if (this.#archived === null || folder === undefined) return;
     this.#archives = await verifyArchives(folder, this.#archived, this.#key, this.#receipts);
-    for (const { what, where } of this.#archives.findings) this.#find(what, where);
-  }
-
-  async rows(found: AsyncIterable<Finding>): Promise<void> {
-    for await (const { what, where } of found) this.#find(what, where);
+    for (const { what, where } of this.#archives.findings) this.find(what, where);
   }
 
   report(): VerifyReport {
     for (const [chain, { newest, at }] of this.#signed) {
       const reached = this.#links.get(chain)?.seq ?? this.#pruned.get(chain)?.seq ?? 0;
-      if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`, at);
+      if (reached < newest) this.find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`, at);
     }
     if (this.#signedAt === null && this.#oldestUnsigned < this.#now - longestUnsigned)
-      this.#find('no-checkpoint', 'there are entries, but no checkpoint that covers any of them');
-    for (const receipt of this.#receipts) this.#find('receipt-not-found', receipt);
+      this.find('no-checkpoint', 'there are entries, but no checkpoint that covers any of them');
+    for (const receipt of this.#receipts) this.find('receipt-not-found', receipt);
     const kept = this.#kept && { number: this.#kept.number, created_at: this.#kept.created_at };
     return {
       ok: this.#findings.length === 0,
@@ -254,8 +249,8 @@ class Verification {
     const [from, to] = this.#signedSoon();
     const isMisdated = !isDated(link, longestUnsigned) || time > Math.max(to, this.#now + longestUnsigned);
     const isLeftOut = time < from || (time > to && !isOurs);
-    if (isMisdated) this.#find('misdated', placeOf(stream, link));
-    else if (isLeftOut) this.#find('never-signed', placeOf(stream, link));
+    if (isMisdated) this.find('misdated', placeOf(stream, link));
+    else if (isLeftOut) this.find('never-signed', placeOf(stream, link));
     return !isMisdated && !isLeftOut;
   }
 
@@ -280,13 +275,13 @@ class Verification {
 
   #before(stream: Stream, known: Link, { seq, writer }: LoggedLink): Link {
     if (seq === known.seq + 1) return known;
-    this.#find('missing', `${stream} links ${known.seq + 1} to ${seq - 1} of writer ${writer}`);
+    this.find('missing', `${stream} links ${known.seq + 1} to ${seq - 1} of writer ${writer}`);
     return { ...known, seq: seq - 1 };
   }
 
   #read(signed: SignedCheckpoint): Checkpoint | null {
     if (isSignedBy(this.#key, signed)) return JSON.parse(signed.body) as Checkpoint;
-    this.#find('bad-checkpoint', 'a checkpoint’s signature is not valid');
+    this.find('bad-checkpoint', 'a checkpoint’s signature is not valid');
     return null;
   }
 
@@ -298,7 +293,7 @@ class Verification {
   #gapBefore(checkpoint: Checkpoint, what: string): void {
     const at = timeOf(checkpoint);
     this.#gaps.add(this.#last === null ? 0 : timeOf(this.#last), at);
-    this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} ${what}`, at);
+    this.find('bad-checkpoint', `checkpoint ${checkpoint.number} ${what}`, at);
   }
 
   #noteHeads({ heads, ...checkpoint }: Checkpoint): void {
@@ -318,25 +313,13 @@ class Verification {
     const removal = removalIn(link);
     if (removal === null) return;
     if (!isProven) this.#open++;
-    this.#notePruned('request', removal.request);
-    this.#notePruned('audit', removal.audit);
+    for (const stream of streams)
+      for (const { writer, ...link } of removal[stream])
+        noteRemoved(this.#pruned, { writer: `${stream} ${writer}`, ...link });
     if ((removal.archived?.number ?? 0) > (this.#archived?.number ?? 0)) this.#archived = removal.archived;
   }
 
-  /** An archive repeats earlier statements, so the farthest counts. */
-  #notePruned(stream: Stream, chains: readonly PrunedChain[]): void {
-    for (const { writer, ...last } of chains) {
-      const chain = `${stream} ${writer}`;
-      if (last.seq > (this.#pruned.get(chain)?.seq ?? 0)) this.#pruned.set(chain, last);
-    }
-  }
-
-  #noteContinued(link: LoggedLink): void {
-    const continued = continuedIn(link);
-    if (continued !== null) this.#continued.push(continued);
-  }
-
-  #find(what: Finding['what'], where: string, signedAt?: number): void {
+  find(what: Finding['what'], where: string, signedAt?: number): void {
     if (this.#findings.length >= mostFindings) return;
     this.#findings.push({ what, where, ...(signedAt === undefined ? {} : { signedAt }) });
   }

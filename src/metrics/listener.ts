@@ -6,18 +6,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { contentType } from './exposition.ts';
 
-export interface MetricsListener {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 const mostConnections = 32;
 const longestRequest = 10_000;
 
 export async function listenForScrapes(
   { host, port }: { readonly host: string; readonly port: number },
   scrape: () => Promise<string>,
-): Promise<MetricsListener> {
+) {
   const server = createServer({ requestTimeout: longestRequest }, async (request, response) => {
     const isAsked = request.url!.split('?')[0] === '/metrics';
     if (!isAsked || !/^(GET|HEAD)$/.test(request.method!)) {

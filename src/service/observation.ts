@@ -4,16 +4,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Replication } from '../contract/overview.ts';
 import type { ReadingDomain } from '../domain/reading.ts';
 import { exposition } from '../metrics/exposition.ts';
-import { listenForScrapes, type MetricsListener } from '../metrics/listener.ts';
+import { listenForScrapes } from '../metrics/listener.ts';
 import type { Store } from '../store/store.ts';
-import type { Tracing } from '../tracing/tracing.ts';
 import type { ServiceContext } from './context.ts';
 import { refusedPort } from './listener/listening.ts';
 import { readingGauges } from './planes/gauges.ts';
 import type { Report } from './settings/report.ts';
 
 /** The tracing code is loaded only if traces are configured. */
-export async function tracingOf({ config, parts, opened }: ServiceContext): Promise<Tracing | null> {
+export async function tracingOf({ config, parts, opened }: ServiceContext) {
   if (config.tracing === null) return null;
   const { startTracing } = await import('../tracing/tracing.ts');
   const { version } = packageJson;
@@ -25,7 +24,7 @@ export async function serveMetrics(
   { config, management, meters, opened }: ServiceContext,
   { ledger }: ReadingDomain,
   server: Server,
-): Promise<MetricsListener | null> {
+) {
   const port = config['metrics-port'];
   if (port === null) return null;
   const gauges = readingGauges(opened.meter, { ledger, server, isManagementUp: () => management.isUp });

@@ -24,13 +24,6 @@ export interface ThreadPoolLimits {
   readonly onWaiting?: ((jobs: number) => void) | undefined;
 }
 
-interface ThreadPool {
-  /** Runs a job as soon as a thread is free and it is this lane's turn. */
-  take(job: string, input: readonly unknown[], lane?: Lane): Promise<unknown>;
-  /** Ends all threads. Jobs that have not finished fail. */
-  close(): Promise<void>;
-}
-
 /** In milliseconds. A thread that is idle for longer ends, to free its memory. */
 const longestIdle = 30_000;
 /** Requests that don't need such a job take precedence. */
@@ -46,12 +39,13 @@ export function spareCores(): number {
 }
 
 /** `file` must be a module that calls `carryOutJobs`. */
-export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPoolLimits): ThreadPool {
+export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPoolLimits) {
   const line = new FairLine<Task>();
   const busy = new Set<PoolThread>();
   const idle = new Map<PoolThread, NodeJS.Timeout>();
   let isClosed = false;
 
+  /** Runs a job as soon as a thread is free and it is this lane's turn. */
   function take(job: string, input: readonly unknown[], lane = nobody): Promise<unknown> {
     if (isClosed) return Promise.reject(tooMany());
     const isFull = busy.size >= atOnce && line.length >= waiting;
@@ -98,7 +92,8 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
 
   return {
     take,
-    close: async () => {
+    /** Ends all threads. Jobs that have not finished fail. */
+    close: async (): Promise<void> => {
       isClosed = true;
       for (const { reject } of line.drain()) reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
       await Promise.all([...busy, ...idle.keys()].map(thread => thread.terminate()));

@@ -9,12 +9,6 @@ import { contextOf, type TraceContext } from './context.ts';
 import { type Attribute, numberOf, type Span, SpanExporter, textOf } from './exporter.ts';
 import type { TracingSettings } from './settings.ts';
 
-export interface Tracing {
-  /** Returns the same listener, with a span recorded for each traced request. */
-  around(listen: RequestListener): RequestListener;
-  stop(): Promise<void>;
-}
-
 interface TracingParts {
   readonly settings: TracingSettings;
   readonly version: string;
@@ -36,7 +30,7 @@ const methods: ReadonlySet<string> = new Set([
   'CONNECT',
 ]);
 
-export function startTracing({ settings, version, meter, report }: TracingParts): Tracing {
+export function startTracing({ settings, version, meter, report }: TracingParts) {
   const exporter = new SpanExporter({
     settings,
     version,
@@ -52,10 +46,13 @@ export function startTracing({ settings, version, meter, report }: TracingParts)
     });
   };
   return {
-    around: listen => (request, response) => {
-      const context = contextOf(request.headers, settings.sampler);
-      if (context !== null) trace(context, request, response);
-      listen(request, response);
+    /** Returns the same listener, with a span recorded for each traced request. */
+    around(listen: RequestListener): RequestListener {
+      return (request, response) => {
+        const context = contextOf(request.headers, settings.sampler);
+        if (context !== null) trace(context, request, response);
+        listen(request, response);
+      };
     },
     stop: () => exporter.stop(),
   };

@@ -13,16 +13,7 @@ export const chunkSize = 64 * 1024;
 /** The total length of its lines, in bytes: enough for hundreds of recipients. */
 const longestHeader = 64 * 1024;
 
-interface SealedFile {
-  readonly bytes: AsyncIterable<Buffer>;
-  /** Opens the file that was just written, without anyone's private key. */
-  readonly identity: AgeIdentity;
-}
-
-export async function sealed(
-  recipients: readonly Recipient[],
-  plain: AsyncIterable<Uint8Array>,
-): Promise<SealedFile> {
+export async function sealed(recipients: readonly Recipient[], plain: AsyncIterable<Uint8Array>) {
   const fileKey = randomBytes(fileKeySize);
   const stanzas = await Promise.all(recipients.map(wrap => wrap(fileKey)));
   const nonce = randomBytes(nonceSize);
@@ -31,7 +22,9 @@ export async function sealed(
     yield head;
     yield* sealedChunks(payloadKey(fileKey, nonce), plain);
   }
-  return { bytes: bytes(), identity: async () => fileKey };
+  /** Opens the file that was just written, without anyone's private key. */
+  const identity: AgeIdentity = async () => fileKey;
+  return { bytes: bytes(), identity };
 }
 
 async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {

@@ -43,13 +43,8 @@ function bodyLines(body: Buffer): string[] {
   return Array.from({ length: count }, (_, at) => text.slice(at * lineLength, (at + 1) * lineLength));
 }
 
-export interface Header {
-  readonly stanzas: readonly Stanza[];
-  isWrittenWith(fileKey: Buffer): boolean;
-}
-
 /** `line` returns the header line by line, without newlines. */
-export async function readHeader(line: () => Promise<string>): Promise<Header> {
+export async function readHeader(line: () => Promise<string>) {
   const first = await line();
   if (first !== version) throw damaged('it is not a backup, or was made by a newer version');
   const seen = [first];
@@ -66,7 +61,7 @@ export async function readHeader(line: () => Promise<string>): Promise<Header> {
   if (stanzas.length > 1 && stanzas.some(({ type }) => type === scryptType)) throw malformed();
   const text = [...seen.slice(0, -1), '---'].join('\n');
   const written = fromBase64(mac);
-  return { stanzas, isWrittenWith: key => timingSafeEqual(macOf(key, text), written) };
+  return { stanzas, isWrittenWith: (key: Buffer) => timingSafeEqual(macOf(key, text), written) };
 }
 
 async function stanzaAfter(head: string, next: () => Promise<string>): Promise<Stanza> {

@@ -11,14 +11,8 @@ import { UsageError } from '../settings/report.ts';
 /** The kernel's limit, in bytes; a longer path would be truncated. */
 const longestPath = 107;
 
-interface ClaimedSocket {
-  /** Sets the mode once the socket is bound. Until then, only our own user can connect, because of the umask. */
-  open(mode: number): void;
-  release(): void;
-}
-
 /** Reserves the path until it is released. The lock prevents two starts from removing each other's socket. */
-export async function claimSocket(path: string): Promise<ClaimedSocket> {
+export async function claimSocket(path: string) {
   if (Buffer.byteLength(path) > longestPath)
     throw new UsageError(`--socket must be a path of at most ${longestPath} bytes`);
   const lock = lockFolder(`${path}.lock`);
@@ -29,7 +23,11 @@ export async function claimSocket(path: string): Promise<ClaimedSocket> {
     lock.release();
     throw error;
   }
-  return { open: mode => chmodSync(path, mode), release: () => lock.release() };
+  return {
+    /** Sets the mode once the socket is bound. Until then, only our own user can connect, because of the umask. */
+    open: (mode: number) => chmodSync(path, mode),
+    release: () => lock.release(),
+  };
 }
 
 async function removeStale(path: string): Promise<void> {

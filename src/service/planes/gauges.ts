@@ -18,18 +18,13 @@ const countEvery = 60_000;
 const proveEvery = 24 * 3_600_000;
 const day = 24 * 3_600_000;
 
-interface ReadingGauges {
-  sample(): Promise<void>;
-  stop(): void;
-}
-
 interface Watched {
   readonly ledger: Pick<Ledger, 'waiting'>;
   readonly server: Server;
   readonly isManagementUp: () => boolean;
 }
 
-export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: Watched): ReadingGauges {
+export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: Watched) {
   const eventLoop = eventLoopOf(meter, 'reading');
   const queue = meter.gauge('strongroom_log_queue_entries', { plane: 'reading' });
   const connections = meter.gauge('strongroom_open_connections', {});

@@ -9,7 +9,7 @@ import type { BackupSchedule } from '../../backup/schedule.ts';
 import { Chores } from '../../base/chores.ts';
 import { writeDurably } from '../../base/durable-file.ts';
 import { giveBackSpareMemory } from '../../base/spare-memory.ts';
-import { type Events, startEvents } from '../../events/events.ts';
+import { startEvents } from '../../events/events.ts';
 import { buildApp } from '../../http/app.ts';
 import { addressReader, peerReader } from '../../http/listener/request.ts';
 import { oauthSurface } from '../../http/surface/oauth-issuer.ts';
@@ -125,7 +125,7 @@ async function serveOver(
     config['metrics-port'] === null ? null : managementGauges(strongroom, () => backupFacts(backups), chores);
   checkpointer.start();
   const privateWebhooks = config['allow-private-webhooks'];
-  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+  const stopEvents = await startEvents({ ...strongroom, privateWebhooks, onError });
   if (data.sparing) void giveBackSpareMemory();
   return {
     begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
@@ -137,7 +137,8 @@ async function serveOver(
       await chores.stop();
       gauges?.stop();
       await app.close();
-      await finish(strongroom, events, checkpointer, onError);
+      await stopEvents();
+      await finish(strongroom, checkpointer, onError);
     },
   };
 }
@@ -145,14 +146,8 @@ async function serveOver(
 type OnError = (error: unknown) => void;
 
 /** Flushes and signs the log, and closes everything. */
-async function finish(
-  strongroom: Strongroom,
-  events: Events,
-  checkpointer: Checkpointer,
-  onError: OnError,
-): Promise<void> {
+async function finish(strongroom: Strongroom, checkpointer: Checkpointer, onError: OnError): Promise<void> {
   const { ledger, authenticate } = strongroom.domain;
-  await events.stop();
   await authenticate.noteUses().catch(onError);
   await ledger.drain();
   await ledger.writeHourCounts().catch(onError);

@@ -12,6 +12,7 @@ import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import type { KeyCall } from '../../domain/uses/key-uses.ts';
 import type { Timeouts } from '../../http/listener/server.ts';
 import type { HandedKeyring } from '../../keyring/keyring.ts';
+import type { OtherLedger } from '../../logs/ledger.ts';
 import type { SentFailure } from '../../threads/failures.ts';
 import type { ServeConfig } from '../settings/config.ts';
 
@@ -115,10 +116,7 @@ export type ReadingServices = SharedServices & {
 };
 
 /** The services of a plane's log for another plane. */
-export type LedgerServices = {
-  settle: () => Promise<void>;
-  writeHourCounts: () => Promise<void>;
-};
+export type LedgerServices = Pick<OtherLedger, keyof OtherLedger>;
 
 export interface Ready {
   readonly routes: readonly string[];

@@ -45,18 +45,11 @@ export async function openPostgresSnapshot(place: PostgresPlace): Promise<Engine
   return readingEngine('postgres', db, () => client.end());
 }
 
-interface PostgresTransaction {
-  readonly client: pg.Client;
-  /** Uses only this connection. */
-  readonly db: Kysely<Schema>;
-}
-
-/** Begins a transaction without limits on time. Ending its connection without a commit rolls it back. */
-export async function openTransaction(
-  servers: PostgresServers,
-  mode: string,
-  queryTimeout: number,
-): Promise<PostgresTransaction> {
+/**
+ * Begins a transaction without limits on time. Ending its connection without a commit rolls it back. `db` uses only this
+ * connection.
+ */
+export async function openTransaction(servers: PostgresServers, mode: string, queryTimeout: number) {
   const client = await servers.connect({ queryTimeout }).catch(unavailable);
   const unlimited = 'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0';
   await client

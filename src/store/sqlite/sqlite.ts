@@ -64,7 +64,7 @@ export function openSqliteBeside(path: string, writer: MessagePort): Engine {
 
 function engineOver(
   path: string,
-  { reader, db }: OpenedReader,
+  { reader, db }: ReturnType<typeof openReader>,
   writer: Writer | Submissions,
   serves: boolean,
 ): Engine {
@@ -94,12 +94,7 @@ function engineOver(
   };
 }
 
-interface OpenedReader {
-  readonly reader: DatabaseSync;
-  readonly db: Kysely<Schema>;
-}
-
-function openReader(path: string): OpenedReader {
+function openReader(path: string) {
   const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   return { reader, db: new Kysely<Schema>({ dialect: new SqliteDialect({ database: adapt(reader) }) }) };
 }
