@@ -4,7 +4,7 @@
  * The root key is never included.
  */
 import { createHash, type Hash } from 'node:crypto';
-import type { Checkpoint, SignedHead } from '../logs/checkpoints.ts';
+import { type Checkpoint, type SignedHead, signedHead } from '../logs/checkpoints.ts';
 import type { TableShape } from '../store/dump/tables.ts';
 import type { EngineName } from '../store/migrations/migrations.ts';
 import { rowOf, rowText } from '../store/sqlite/row-text.ts';
@@ -59,12 +59,7 @@ export async function manifestOf(
     organizations: (await organizations.all()).length,
     rows,
     checkpoint: last === undefined ? null : factsOf(JSON.parse(last.body) as Checkpoint),
-    heads: (await logs.heads()).map(({ writer, stream, seq, hash }) => ({
-      writer,
-      stream,
-      seq,
-      hash,
-    })) as SignedHead[],
+    heads: (await logs.heads()).map(signedHead),
   };
 }
 

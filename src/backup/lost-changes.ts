@@ -3,7 +3,6 @@
  * access that was revoked since, because it becomes valid again. The copy is accepted only if it is intact and
  * continues the backup's log. Unknown actions are reported rather than ignored.
  */
-import type { KeyObject } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';
 import { effectOf, hasEffect, mayWithdraw } from '../contract/audit-actions.ts';
 import { type Checkpoint, isSignedBy, type SignedCheckpoint, type SignedHead } from '../logs/checkpoints.ts';
@@ -130,7 +129,7 @@ function keepGreatest(kept: Map<string, number>, key: string, given: number): vo
 
 /** The number of audit entries that a kept checkpoint proves and the backup lacks. There may have been more. */
 export function lostEntries(kept: SignedCheckpoint, publicKey: string, heads: readonly SignedHead[]): number {
-  const key: KeyObject = createPublicKey(publicKey);
+  const key = createPublicKey(publicKey);
   if (!isSignedBy(key, kept))
     throw new BackupError('the checkpoint was not signed with this backup’s keyring');
   const ends = new Map(heads.map(({ stream, writer, seq }) => [`${stream} ${writer}`, seq]));

@@ -25,17 +25,16 @@ interface ScheduleParts {
   readonly take: (file: string, stopping: AbortSignal) => Promise<Taken>;
 }
 
-interface LastBackup {
+interface ProvenBackup {
   readonly file: string;
   readonly created_at: string;
   readonly proven_at: string;
   readonly bytes: number;
   readonly sha256: string;
-}
-
-interface ProvenBackup extends LastBackup {
   readonly mark: string;
 }
+
+type LastBackup = Omit<ProvenBackup, 'mark'>;
 
 /** As stored in the file. */
 export interface BackupStatus {
@@ -104,20 +103,12 @@ export class BackupSchedule {
     const last = { file, created_at: manifest.created_at, proven_at: proven_at!, bytes, sha256 };
     const mark = this.#parts.markOf(markedOf(last));
     const { proven } = await this.#standing();
-    const isOld = this.#isOld;
-    const { true: old = [], false: kept = [] } = Object.groupBy(
-      proven,
-      (one, index) => `${isOld(one, index)}`,
+    const judged = Object.groupBy(proven, (one, index) =>
+      isOld(this.#parts, Date.parse(one.created_at), index) ? 'old' : 'kept',
     );
-    await this.#note({ last, proven: [{ ...last, mark }, ...kept], failed: null });
-    for (const one of old) await rm(join(folder, one.file), { force: true });
+    await this.#note({ last, proven: [{ ...last, mark }, ...(judged.kept ?? [])], failed: null });
+    for (const one of judged.old ?? []) await rm(join(folder, one.file), { force: true });
   }
-
-  /** For the backups before the newest, which always stays. */
-  readonly #isOld = ({ created_at }: LastBackup, index: number): boolean => {
-    const { keep, now } = this.#parts;
-    return 'count' in keep ? index + 1 >= keep.count : Date.parse(created_at) < now() - keep.age;
-  };
 
   /** The verified backups that exist, according to the record and its marks. */
   async #standing(): Promise<BackupStatus> {
@@ -184,13 +175,12 @@ export async function readStatus(folder: string): Promise<BackupStatus> {
 
 const unmarked = ({ mark: _, ...last }: ProvenBackup): LastBackup => last;
 
-const markedOf = ({ file, created_at, proven_at, bytes, sha256 }: LastBackup) => [
-  file,
-  created_at,
-  proven_at,
-  bytes,
-  sha256,
-];
+const markedOf = (one: LastBackup) => [one.file, one.created_at, one.proven_at, one.bytes, one.sha256];
+
+/** For the backups before the newest, which always stays. */
+function isOld({ keep, now }: ScheduleParts, time: number, index: number): boolean {
+  return 'count' in keep ? index + 1 >= keep.count : time < now() - keep.age;
+}
 
 function nameAt(time: number): string {
   return `strongroom-${iso(time).replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.age`;
@@ -203,13 +193,13 @@ function timeIn(name: string): number {
 }
 
 /** Unverified backups are kept by the same rule, but separately: they never replace verified ones. */
-async function removeUnproven({ folder, keep, now }: ScheduleParts): Promise<void> {
+async function removeUnproven(parts: ScheduleParts): Promise<void> {
+  const { folder, now } = parts;
   const timeOf = (name: string) => timeIn(name.slice(0, -unproven.length));
   const ours = (await readdir(folder)).filter(name => name.endsWith(unproven) && timeOf(name) <= now());
   const [, ...older] = ours.sort().reverse();
-  const isOld = (name: string, at: number) =>
-    'count' in keep ? at + 1 >= keep.count : timeOf(name) < now() - keep.age;
-  for (const name of older.filter(isOld)) await rm(join(folder, name));
+  for (const [index, name] of older.entries())
+    if (isOld(parts, timeOf(name), index)) await rm(join(folder, name));
 }
 
 async function removeLeft(folder: string): Promise<void> {

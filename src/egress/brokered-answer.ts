@@ -124,15 +124,7 @@ function shown(scrubbed: Scrubbed, response: IncomingMessage, received: number):
   throw withheld;
 }
 
-interface Received {
-  readonly bytes: Buffer;
-  readonly received: number;
-}
-
-async function receivedIn(
-  response: IncomingMessage,
-  { maxResponse, method }: BrokeredCall,
-): Promise<Received> {
+async function receivedIn(response: IncomingMessage, { maxResponse, method }: BrokeredCall) {
   const bytes = await bodyOf(response, maxResponse).catch(error => {
     throw error instanceof BodyTooLong ? new Withheld('the answer is too long', response, error.size) : error;
   });
@@ -172,22 +164,11 @@ async function decoded(bytes: Buffer, response: IncomingMessage, most: number): 
   return plain;
 }
 
-const compressed = [
-  '1f8b',
-  '28b52ffd',
-  '504b0304',
-  '425a68',
-  'fd377a58',
-  '789c',
-  '78da',
-  '7801',
-  '785e',
-  '377abcaf',
-];
+const compressed = /^(?:1f8b|28b52ffd|504b0304|425a68|fd377a58|789c|78da|7801|785e|377abcaf)/;
 
 async function isCompressed(bytes: Buffer): Promise<boolean> {
   const head = bytes.subarray(0, 4).toString('hex');
-  return compressed.some(magic => head.startsWith(magic)) || (!isUtf8(bytes) && (await isDeflated(bytes)));
+  return compressed.test(head) || (!isUtf8(bytes) && (await isDeflated(bytes)));
 }
 
 /** Raw deflate data has no header; it is recognized only by whether all of it can be inflated. */

@@ -52,12 +52,8 @@ export class KnownValue {
     const alike = Map.groupBy(this.#forms.values(), ({ text, size }) => `${size} ${text.every(isCode)}`);
     this.#windows = [...alike.values()].map(forms => {
       const [{ size, text }] = forms as [Form];
-      const set = new WindowSet(
-        size,
-        this.#factor,
-        forms.map(form => form.text),
-      );
-      return { set, isCoded: text.every(isCode) };
+      const texts = forms.map(form => form.text);
+      return { set: new WindowSet(size, this.#factor, texts), isCoded: text.every(isCode) };
     });
     this.#longest = Math.max(0, ...[...this.#forms.values()].map(({ size }) => size));
     const coded = [...this.#forms.values()].filter(({ text }) => text.every(isCode));

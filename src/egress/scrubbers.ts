@@ -14,7 +14,9 @@ export class Scrubbers {
 
   of(values: readonly string[]): Scrubber {
     const key = JSON.stringify(values);
-    const scrubber = this.#kept.get(key) ?? this.#made(values);
+    const known = this.#kept.get(key);
+    const scrubber = known ?? scrubberOf(values);
+    if (known === undefined) this.#size += scrubber.size;
     this.#kept.delete(key);
     this.#kept.set(key, scrubber);
     for (const [oldest, { size }] of this.#kept) {
@@ -22,12 +24,6 @@ export class Scrubbers {
       this.#kept.delete(oldest);
       this.#size -= size;
     }
-    return scrubber;
-  }
-
-  #made(values: readonly string[]): Scrubber {
-    const scrubber = scrubberOf(values);
-    this.#size += scrubber.size;
     return scrubber;
   }
 }

@@ -85,12 +85,7 @@ async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Omit
   return isPart ? { bytes, redacted: 0, kept: 'part' } : { bytes: clean, redacted: runs.length, kept: null };
 }
 
-async function redactedIn(
-  bytes: Buffer,
-  runs: readonly Run[],
-  known: KnownValue,
-  turn: Turn,
-): Promise<Buffer> {
+async function redactedIn(bytes: Buffer, runs: readonly Run[], known: KnownValue, turn: Turn) {
   if (runs.length === 0) return bytes;
   const parts: Buffer[] = [];
   let next = 0;

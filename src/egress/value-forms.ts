@@ -244,13 +244,8 @@ function percent(char: string): string {
   return encodeURIComponent(char.isWellFormed() ? char : '\ufffd');
 }
 
+const html: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
+
 function htmlEscaped(char: string): string {
-  const names: Readonly<Record<string, string>> = {
-    '&': 'amp',
-    '<': 'lt',
-    '>': 'gt',
-    '"': 'quot',
-    "'": '#39',
-  };
-  return char in names ? `&${names[char]};` : char;
+  return char in html ? `&${html[char]};` : char;
 }

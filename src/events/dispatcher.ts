@@ -103,11 +103,8 @@ export class Dispatcher {
     try {
       const asked = performance.now();
       const queues = [...this.#queues];
-      const held = await store.webhooks.renew(
-        holder,
-        queues.map(([id]) => id),
-        lease,
-      );
+      const ids = queues.map(([id]) => id);
+      const held = await store.webhooks.renew(holder, ids, lease);
       this.#renewed = asked;
       for (const [id, queue] of queues) if (!held.has(id)) queue.stop();
     } catch (error) {

@@ -63,7 +63,7 @@ export function dropArchive(folder: string, { file }: ArchiveName): Promise<void
 }
 
 function archiveText({ links, before, ...made }: NewArchive, sign: Sign): string {
-  const { number, createdAt, deployment, previous } = made;
+  const { number, createdAt: created_at, deployment, previous } = made;
   const lines = [
     JSON.stringify({ strongroom_audit_archive: 1, number, before }),
     ...links.map(({ id, writer, seq, text, hash, mark }) =>
@@ -72,14 +72,7 @@ function archiveText({ links, before, ...made }: NewArchive, sign: Sign): string
   ].map(line => `${line}\n`);
   const content = lines.join('');
   const entries = links.length;
-  const seal: Seal = {
-    number,
-    created_at: createdAt,
-    deployment,
-    previous,
-    entries,
-    sha256: sha256(content),
-  };
+  const seal: Seal = { number, created_at, deployment, previous, entries, sha256: sha256(content) };
   const body = JSON.stringify(seal);
   const signature = Buffer.from(sign(sealedBytes(body))).toString('base64');
   return `${content}${JSON.stringify({ seal: body, signature })}\n`;

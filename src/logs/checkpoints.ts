@@ -247,6 +247,6 @@ function isBody(text: string): boolean {
   return Number.isSafeInteger(number) && Array.isArray(heads) && typeof created_at === 'string';
 }
 
-function signedHead({ writer, stream, seq, hash }: LogHeadRow): SignedHead {
+export function signedHead({ writer, stream, seq, hash }: LogHeadRow): SignedHead {
   return { writer, stream: stream as Stream, seq, hash };
 }

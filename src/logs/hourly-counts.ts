@@ -69,7 +69,7 @@ export class HourCounts {
   }
 
   #keep(row: LogHourRow): void {
-    const key = keyOf(row.organization_id, row.kind, row.hour, row.subject);
+    const key = `${row.organization_id} ${row.kind} ${row.hour} ${row.subject}`;
     const before = this.#pending.get(key);
     if (before === undefined) {
       if (this.#pending.size < mostPending * 2) this.#pending.set(key, row);
@@ -78,8 +78,4 @@ export class HourCounts {
     before.successes += row.successes;
     before.failures += row.failures;
   }
-}
-
-function keyOf(organizationId: string, kind: string, hour: number, subject: string): string {
-  return `${organizationId} ${kind} ${hour} ${subject}`;
 }

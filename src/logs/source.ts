@@ -87,12 +87,9 @@ function isSame(said: LookUpColumns, stored: LookUpColumns): boolean {
   return names.every(name => said[name] === stored[name]);
 }
 
-function filedAs(
-  due: readonly RequestIndexRow[] | null,
-  filed: readonly RequestIndexRow[] | undefined,
-): Filed {
+function filedAs(due: readonly RequestIndexRow[] | null, filed: readonly RequestIndexRow[] = []): Filed {
   if (due === null) return 'wrong';
-  if (filed === undefined) return due.length === 0 ? 'right' : 'not-yet';
+  if (filed.length === 0) return due.length === 0 ? 'right' : 'not-yet';
   const text = (rows: readonly RequestIndexRow[]) => rows.map(indexText).join('\n');
   return text(due) === text(filed) ? 'right' : 'wrong';
 }

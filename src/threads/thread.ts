@@ -55,12 +55,7 @@ export const startThread: StartThread = <Far extends Services>(file: URL, option
   });
 };
 
-interface Hold {
-  readonly ended: Promise<void>;
-  readonly whyEnded: () => unknown;
-  readonly terminate: () => Promise<void>;
-  readonly hold: (isHeld: boolean) => void;
-}
+type Hold = Pick<Thread<Services>, 'ended' | 'terminate' | 'hold'> & { readonly whyEnded: () => unknown };
 
 /** Wraps a worker, or a stand-in for one, as a thread. */
 export function threadOver<Far extends Services>(
@@ -94,10 +89,7 @@ export class ThreadOnDemand<Far extends Services> {
 }
 
 /** Called in a thread: returns its channel to the thread that started it. */
-export function toStarter<Near extends Services>(
-  services: Services,
-  options?: ChannelOptions,
-): Channel<Near> {
+export function toStarter<Near extends Services>(services: Services, options?: ChannelOptions) {
   return new Channel<Near>(starterPort() as Port, services, options);
 }
 

@@ -72,12 +72,7 @@ export function withLength(bytes: ByteText): ByteText {
   return String.fromCharCode(high >>> 8, high & 255, low >>> 8, low & 255) + bytes;
 }
 
-export function sealOneUse(
-  parent: ParentKey,
-  context: Uint8Array,
-  plain: Uint8Array,
-  random: Random,
-): Sealed {
+export function sealOneUse(parent: ParentKey, context: Uint8Array, plain: Uint8Array, random: Random) {
   const head = header(algorithms.oneUse, parent.id);
   const bound = lengthPrefixed([head, context]);
   const sealed = unpooled(headerSize + encryptedSize(keySize) + encryptedSize(plain.length));
@@ -99,12 +94,7 @@ export function openOneUse(parent: ParentKey, context: Uint8Array, bytes: Uint8A
   return plain;
 }
 
-export function sealDirect(
-  parent: ParentKey,
-  context: Uint8Array,
-  plain: Uint8Array,
-  random: Random,
-): Sealed {
+export function sealDirect(parent: ParentKey, context: Uint8Array, plain: Uint8Array, random: Random) {
   const head = header(algorithms.direct, parent.id);
   const sealed = unpooled(headerSize + encryptedSize(plain.length));
   sealed.set(head);

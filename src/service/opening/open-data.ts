@@ -61,21 +61,7 @@ export async function requireData(place: DataPlace): Promise<void> {
 type Ask = () => Promise<string>;
 
 /** Settings of a serving process; other commands have none of these. */
-export type ServePlace = Partial<
-  Pick<
-    ServeConfig,
-    | 'allow-private-webhooks'
-    | 'allow-private-issuers'
-    | 'oauth-client'
-    | 'oauth-fetch-clients'
-    | 'log-retention-days'
-    | 'audit-retention-days'
-    | 'checkpoint-file'
-    | 'accept-restore'
-    | 'accept-clock'
-    | 'new-database'
-  >
->;
+export type ServePlace = Partial<Omit<ServeConfig, keyof DataPlace>>;
 
 interface OpenedKeyring {
   readonly keyring: Keyring;

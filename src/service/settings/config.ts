@@ -39,11 +39,13 @@ export type RootKeyPlace = Pick<
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
 >;
 
+type Config<O extends Options> = ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
+
 export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings {
+): Config<O> {
   return readConfigOf(options, args, environment, 0).config;
 }
 
@@ -53,10 +55,7 @@ export function readConfigOf<O extends Options>(
   args: readonly string[],
   environment: Environment,
   most: number,
-): {
-  readonly config: ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
-  readonly positionals: readonly string[];
-} {
+): { readonly config: Config<O>; readonly positionals: readonly string[] } {
   const { values: read, positionals } = readCommand(options, args, environment, most);
   const values: Record<string, unknown> = { ...read };
   const { 'database-url': url = null, 'database-url-file': fromFile = null } = values;
@@ -72,12 +71,8 @@ export function readConfigOf<O extends Options>(
       Object.entries(environment).filter(([name]) => name.startsWith('PG')),
     ),
   };
-  const config = Object.freeze({
-    ...values,
-    ...secrets,
-    tracing: tracingIn(options, environment),
-  }) as ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
-  return { config, positionals };
+  const tracing = tracingIn(options, environment);
+  return { config: Object.freeze({ ...values, ...secrets, tracing }) as Config<O>, positionals };
 }
 
 /** Only read for `serve`, so that an invalid variable does not stop other commands. */

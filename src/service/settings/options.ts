@@ -2,7 +2,7 @@
  * The grammar of flags: their values, environment variables (`--tls-cert`, `STRONGROOM_TLS_CERT`) and lines in the help.
  * It imports very little, because every command waits for it.
  */
-import { parseArgs } from 'node:util';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { isThisMachine } from '../../base/this-machine.ts';
 import { counted, UsageError } from './report.ts';
 
@@ -183,22 +183,12 @@ function parseFlags(options: Options, args: readonly string[], allowPositionals:
   return { given: Object.fromEntries(given), positionals };
 }
 
-interface FlagType {
-  readonly type: 'boolean' | 'string';
-  readonly multiple: true;
-  readonly short?: string;
-}
-
 interface Parsed {
   readonly values: Record<string, readonly unknown[]>;
   readonly positionals: readonly string[];
 }
 
-function parsed(
-  args: readonly string[],
-  options: Record<string, FlagType>,
-  allowPositionals: boolean,
-): Parsed {
+function parsed(args: readonly string[], options: ParseArgsOptionsConfig, allowPositionals: boolean) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals }) as Parsed;
   } catch (error) {

@@ -6,7 +6,7 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 import { columns as declared } from '../integrity/stamp-columns.ts';
-import { type EngineName, isBehind, migrationsDone } from '../migrations/migrations.ts';
+import { type AnySchema, type EngineName, isBehind, migrationsDone } from '../migrations/migrations.ts';
 import type { Schema } from '../schema/schema.ts';
 
 export type TableName = keyof Schema;
@@ -91,8 +91,6 @@ function selecting(engine: EngineName, db: Engine['db'], { name, columns }: Tabl
   return query as unknown as Query;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tables of earlier schemas have no types
-type AnySchema = any;
 type Row = Readonly<Record<string, unknown>>;
 type Query = SelectQueryBuilder<Schema, never, Row>;
 type Rows = (db: Engine['db'], query: Query) => AsyncIterable<Row[]>;

@@ -5,12 +5,9 @@
  * the types of built-in operators, so that no object in our own schema can take their place.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { EngineName } from '../migrations/migrations.ts';
+import type { AnySchema, EngineName } from '../migrations/migrations.ts';
 import type { Described } from './schema-difference.ts';
 import { concerning, type FileRow, fileQuery } from './sqlite-schema.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: earlier schemas have no types
-type AnySchema = any;
 
 /** Our functions. Others count only if they have the name of a built-in one. */
 const functions = ['next_position'];

@@ -28,17 +28,10 @@ export interface Form {
 }
 
 /** The values of a list. */
-export interface Given {
-  readonly organizationId: string;
-  readonly type: string | undefined;
-  readonly vaultIds: readonly string[] | undefined;
+export interface Given extends Omit<ResourceFilter, 'q' | 'state' | 'order'>, Omit<Page, 'page'> {
   readonly like: string | undefined;
   /** The ids of the resources whose names may match, as JSON, if an index found them. */
   readonly candidates: string | undefined;
-  readonly tagIndex: string | undefined;
-  readonly now: number;
-  readonly asOf: string | undefined;
-  readonly limit: number;
   readonly offset: number;
   /** One more than the limit for counting. */
   readonly bound: number;

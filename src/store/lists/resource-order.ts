@@ -2,8 +2,9 @@
  * The order of a list of resources: newest first, or by a requested column. Any order but the first sorts everything
  * that the list finds, which is acceptable for the contents of one vault. Rows without a date come last.
  */
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
+import type { ResourceTable } from '../schema/schema.ts';
 
 export const orders = ['name', 'state', 'expires', 'version', 'updated'] as const;
 type OrderBy = (typeof orders)[number];
@@ -11,15 +12,7 @@ type OrderBy = (typeof orders)[number];
 /** `name`, or `-name` for descending order. */
 export type Order = OrderBy | `-${OrderBy}`;
 
-interface Ordered {
-  readonly id: string;
-  readonly name_search: string;
-  readonly enabled: number;
-  readonly activation_date: number | null;
-  readonly expiration_date: number | null;
-  readonly version: number;
-  readonly updated_at: number;
-}
+type Ordered = Selectable<ResourceTable>;
 
 function columnOf(order: Order): { by: OrderBy; descending: boolean } {
   const descending = order.startsWith('-');
@@ -27,11 +20,7 @@ function columnOf(order: Order): { by: OrderBy; descending: boolean } {
 }
 
 /** The same as `compare`, in SQL. */
-export function orderedBy(
-  order: Order | undefined,
-  engine: Engine['name'],
-  now: number,
-): RawBuilder<unknown> {
+export function orderedBy(order: Order | undefined, engine: Engine['name'], now: number) {
   if (order === undefined) return sql`resources.id DESC`;
   const { by, descending } = columnOf(order);
   const way = sql.raw(descending ? 'DESC' : 'ASC');

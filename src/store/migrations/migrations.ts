@@ -49,7 +49,7 @@ export const columnTypes: Record<EngineName, ColumnTypes> = {
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: migrations use earlier schemas, which have no types
-type AnySchema = any;
+export type AnySchema = any;
 
 interface MigrateOptions {
   /** The step to stop after; otherwise all are run. */

@@ -102,10 +102,7 @@ function poolOfOne(client: pg.Client): pg.Pool {
 }
 
 /** Kysely's queries, with errors translated. */
-export function guardedPool(
-  pool: Pick<pg.Pool, 'connect' | 'end'>,
-  fail: (cause: unknown) => never,
-): pg.Pool {
+export function guardedPool(pool: Pick<pg.Pool, 'connect' | 'end'>, fail: (cause: unknown) => never) {
   return {
     connect: async () => {
       const client = await pool.connect().catch(fail);

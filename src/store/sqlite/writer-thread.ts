@@ -135,12 +135,10 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
     return null;
   }
   if (returning) return query.all(...inputs(parameters));
-  if (rows !== undefined) {
-    const stored = insertAll(query, rowsOf(rows), statement.taking);
-    if (statement.expect !== undefined && stored !== statement.expect) throw new WriteRefused('stale');
-    return null;
-  }
-  const changed = Number(query.run(...inputs(parameters)).changes);
+  const changed =
+    rows === undefined
+      ? Number(query.run(...inputs(parameters)).changes)
+      : insertAll(query, rowsOf(rows), statement.taking);
   if (statement.expect !== undefined && changed !== statement.expect) throw new WriteRefused('stale');
   return null;
 }
