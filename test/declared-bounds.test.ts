@@ -5,7 +5,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { linesOf } from '../src/backup/lines.ts';
+import { linesOf } from '../src/backup/contents.ts';
 import { recipientsOf } from '../src/backup/recipients.ts';
 import { ask } from '../src/cli/connection/remote.ts';
 import { write } from '../src/cli/vault/export-formats.ts';

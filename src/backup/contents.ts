@@ -10,7 +10,6 @@ import type { EngineName } from '../store/migrations/migrations.ts';
 import { rowOf, rowText } from '../store/sqlite/row-text.ts';
 import type { Snapshot } from '../store/store.ts';
 import { BackupError } from './backup-error.ts';
-import { linesOf } from './lines.ts';
 
 export interface Manifest {
   /** The version of the format. */
@@ -113,6 +112,8 @@ export interface ContentsTaker {
   rows(rows: readonly (readonly unknown[])[]): Promise<void>;
 }
 
+const longest = 64 * 1024 * 1024;
+const newline = 10;
 const rowsAtOnce = 200;
 /** In characters, because rows with large values are long. */
 const mostAtOnce = 4 * 1024 * 1024;
@@ -208,4 +209,27 @@ function readable<T>(read: () => T): T {
   } catch (error) {
     throw unreadable(error);
   }
+}
+
+/**
+ * Every line must end with a newline; anything after the last newline is an error. A line longer than any of ours is
+ * refused instead of being buffered.
+ */
+export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncIterable<string> {
+  let parts: Buffer[] = [];
+  let held = 0;
+  for await (const piece of bytes) {
+    let from = 0;
+    for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, from)) {
+      parts.push(piece.subarray(from, end));
+      yield parts.length === 1 ? parts[0]!.toString('utf8') : Buffer.concat(parts).toString('utf8');
+      parts = [];
+      held = 0;
+      from = end + 1;
+    }
+    parts.push(piece.subarray(from));
+    held += piece.length - from;
+    if (held > longest) throw new BackupError('the backup contains a line that is too long');
+  }
+  if (held > 0) throw new BackupError('the backup’s contents end in the middle of a line');
 }

@@ -1,7 +1,7 @@
 /** Sources of logs for verification: a database, or a file exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
+import type { CheckpointRow, PlacedAuditRow, Stream } from '../store/records/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { indexRowsOf, partsIn } from './blocks.ts';
@@ -19,24 +19,16 @@ const blocksAtOnce = 100;
 export function databaseSource(
   store: Pick<Store, 'logs' | 'requestLogs' | 'stampedRows' | 'diagnostics'>,
 ): LogSource & Required<Pick<LogSource, 'rows'>> {
+  const { logs, requestLogs } = store;
+
   async function* audits(): AsyncIterable<LoggedLink> {
-    let after = 0;
-    for (;;) {
-      const rows = await store.logs.auditStretch(after, stretch);
-      yield* rows.map(auditLink);
-      if (rows.length < stretch) return;
-      after = rows.at(-1)!.position;
-    }
+    const read = (last?: PlacedAuditRow) => logs.auditStretch(last?.position ?? 0, stretch);
+    for await (const rows of batches(stretch, read)) yield* rows.map(auditLink);
   }
 
   async function* blocks(): AsyncIterable<LoggedLink> {
-    let after: string | null = null;
-    for (;;) {
-      const rows: RequestBlockRow[] = await store.requestLogs.stretch(after, blocksAtOnce);
-      yield* await blockLinks(rows);
-      if (rows.length < blocksAtOnce) return;
-      after = rows.at(-1)!.id;
-    }
+    const read = (last?: RequestBlockRow) => requestLogs.stretch(last?.id ?? null, blocksAtOnce);
+    for await (const rows of batches(blocksAtOnce, read)) yield* await blockLinks(rows);
   }
 
   /** The index rows of all blocks are read together. */
@@ -45,7 +37,7 @@ export function databaseSource(
     const organizations = new Set(due.flatMap(parts => parts ?? []).map(part => part.organization_id));
     const blockIds = rows.map(({ id }) => id);
     const filed = Map.groupBy(
-      await store.requestLogs.indexOf([...organizations], blockIds),
+      await requestLogs.indexOf([...organizations], blockIds),
       ({ block_id }) => block_id,
     );
     return rows.map((link, index) => ({ ...link, filed: filedAs(due[index] ?? null, filed.get(link.id)) }));
@@ -56,15 +48,21 @@ export function databaseSource(
     rows: () => storedRows(store),
     schema: async () => (await store.diagnostics.schemaFault()) ?? store.diagnostics.damage(),
     async *checkpoints() {
-      let after = 0;
-      for (;;) {
-        const rows = await store.logs.checkpoints(after, stretch);
-        for (const { body, signature } of rows) yield { body, signature };
-        if (rows.length < stretch) return;
-        after = rows.at(-1)!.number;
-      }
+      const read = (last?: CheckpointRow) => logs.checkpoints(last?.number ?? 0, stretch);
+      for await (const rows of batches(stretch, read)) yield* rows;
     },
   };
+}
+
+/** Reads until a batch is not full. `read` begins after the last row of the batch before. */
+async function* batches<Row>(
+  size: number,
+  read: (last?: Row) => Promise<readonly Row[]>,
+): AsyncIterable<readonly Row[]> {
+  for (let rows = await read(); ; rows = await read(rows.at(-1))) {
+    yield rows;
+    if (rows.length < size) return;
+  }
 }
 
 function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRow): LoggedLink {

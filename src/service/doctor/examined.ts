@@ -12,31 +12,19 @@ import { messageOf, UsageError } from '../settings/report.ts';
 import { NotChecked } from './check.ts';
 import { type Answering, askService } from './service.ts';
 
-export interface Examined {
-  readonly config: ServeConfig;
-  readonly now: () => number;
-  /** Throws if the database can't be read. */
-  snapshot(): Promise<Snapshot>;
-  /** Throws if the root key does not open it. */
-  keyring(): Promise<Keyring>;
-  /** The service that answers at the configured address; null if there is none. */
-  answering(): Promise<Answering | null>;
-  /** The same, but null if it is known to serve other data. */
-  service(): Promise<Answering | null>;
-  /** The database and the keyring for checks that don't report on them: throws `NotChecked` instead. */
-  readonly given: { snapshot(): Promise<Snapshot>; keyring(): Promise<Keyring> };
-  close(): Promise<void>;
-}
+export type Examined = ReturnType<typeof examined>;
 
-export function examined(config: ServeConfig, now: () => number): Examined {
+export function examined(config: ServeConfig, now: () => number) {
   const location = locationOf(config, false);
   const opened: Snapshot[] = [];
+  /** Throws if the database can't be read. */
   const snapshot = once(async () => {
     requireDatabase(config);
     const found = await openSnapshot(location);
     opened.push(found);
     return found;
   });
+  /** Throws if the root key does not open it. */
   const keyring = once(async () => {
     requireDatabase(config);
     const stored = await peekKeyring(location);
@@ -44,6 +32,7 @@ export function examined(config: ServeConfig, now: () => number): Examined {
       throw new UsageError('the database contains no keyring: start the service once');
     return new KeyringWrapper(rootKeySource(config)).unwrap(stored);
   });
+  /** The service that answers at the configured address; null if there is none. */
   const answering = once(() => askService(config));
   return {
     config,
@@ -51,10 +40,12 @@ export function examined(config: ServeConfig, now: () => number): Examined {
     snapshot,
     keyring,
     answering,
+    /** The same, but null if it is known to serve other data. */
     service: once(async () => {
       const found = await answering();
       return found === null || found.proof === null || (await isOwn(found, keyring)) ? found : null;
     }),
+    /** For checks that don't report on them: throws `NotChecked` instead. */
     given: {
       snapshot: () => orNotChecked(snapshot(), 'the database can’t be read'),
       keyring: () => orNotChecked(keyring(), 'the keyring can’t be opened'),

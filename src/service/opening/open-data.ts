@@ -81,6 +81,7 @@ export interface OpenParts {
 
 /** The basis of a domain: store, keyring and clock. */
 export interface Opened extends Omit<ReadingParts, 'other'> {
+  /** The time used to judge ages before something is removed permanently. */
   readonly aged: () => number;
   /** The newest signed time, from which the clock continues; null if there is none, or if it was set aside. */
   readonly signed: SignedTime | null;

@@ -1,18 +1,14 @@
 /** Opens the full domain on the data that a Config names, for commands and for the management plane. */
 import packageJson from '../../../package.json' with { type: 'json' };
 import { egressInto } from '../../access/egress.ts';
-import type { NewId } from '../../contract/id.ts';
-import { type Domain, domainWith } from '../../domain/domain.ts';
+import { domainWith } from '../../domain/domain.ts';
 import type { Facts } from '../../domain/operations/overview.ts';
 import type { OtherPlane } from '../../domain/reading.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import { systemResolve } from '../../egress/connections.ts';
 import { documentsWith } from '../../egress/documents.ts';
-import type { Keyring } from '../../keyring/keyring.ts';
 import { Checkpointer, type CheckpointerParts } from '../../logs/checkpoints.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import type { Meter } from '../../metrics/meter.ts';
-import type { Store } from '../../store/store.ts';
 import type { DataPlace } from '../settings/config.ts';
 import {
   checkpointFile,
@@ -24,18 +20,7 @@ import {
 } from './open-data.ts';
 import { putCheckpointFileAside } from './start-checks.ts';
 
-export interface Strongroom {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly domain: Domain;
-  readonly now: () => number;
-  /** The time used to judge ages before something is removed permanently. */
-  readonly aged: () => number;
-  readonly newId: NewId;
-  readonly meter: Meter;
-  /** Finishes work in progress, then closes. */
-  close(): Promise<void>;
-}
+export type Strongroom = Awaited<ReturnType<typeof strongroomOver>>;
 
 export async function openStrongroom(
   place: DataPlace & ServePlace,
@@ -60,7 +45,7 @@ export async function strongroomOver(
   passwordCosts: PasswordCosts | undefined,
   other?: OtherPlane,
   backups: Facts['backups'] = () => null,
-): Promise<Strongroom> {
+) {
   const { store, keyring, now, aged, newId, accepted } = opened;
   const privateIssuers = place['allow-private-issuers'] ?? [];
   const documents = documentsWith({ egress: egressInto(privateIssuers), resolve: systemResolve() });
@@ -85,6 +70,7 @@ export async function strongroomOver(
   for (const one of accepted) await domain.accept(one);
   const restored = accepted.find(({ verb }) => verb === 'log.restore_accepted');
   if (restored !== undefined) await putCheckpointFileAside(checkpointFile(place), restored);
+  /** Finishes work in progress, then closes. */
   const close = async () => {
     await domain.ledger.drain();
     if (signs) await signOwn({ ...opened, ledger: domain.ledger });
