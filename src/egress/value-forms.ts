@@ -209,9 +209,8 @@ function base64Of(bytes: Uint8Array, least: number, rewrite = (char: string) => 
  * out.
  */
 function base64At(bytes: Uint8Array, lead: number): string {
-  const text = Buffer.concat([Buffer.alloc(lead), bytes])
-    .toString('base64')
-    .replaceAll('=', '');
+  const padded = Buffer.concat([Buffer.alloc(lead), bytes]).toString('base64');
+  const text = padded.replaceAll('=', '');
   return text.slice(lead === 0 ? 0 : lead + 1, (lead + bytes.length) % 3 === 0 ? undefined : -1);
 }
 

@@ -151,10 +151,8 @@ function contentOf(text: string, number: number, key: KeyObject, receipts: Set<s
   const { seal: body, signature } = JSON.parse(text.slice(end)) as { seal: string; signature: string };
   if (!verify(null, sealedBytes(body), key, Buffer.from(signature, 'base64'))) throw new Error('not signed');
   const seal = JSON.parse(body) as Seal;
-  const [head, ...links] = content
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line));
+  const lines = content.trimEnd().split('\n');
+  const [head, ...links] = lines.map(line => JSON.parse(line));
   const isWhole = seal.sha256 === sha256(content) && seal.entries === links.length;
   if (!isWhole || seal.number !== number || head.number !== number) throw new Error('not this one');
   const before = (head.before as unknown[]).filter(isPrunedChain);

@@ -25,16 +25,14 @@ export type BlockPart = Omit<RequestIndexRow, 'organization_id' | 'block_id' | '
 /** The data that entries can share. */
 type Alike = Omit<RequestEntry, 'duration_ms' | 'request_id' | 'count'>;
 
-/** As JSON, the text of a block. Each entry refers to its shared data by index. */
+/** The first number is the index of its shared data. */
+type OwnData = readonly [alike: number, duration_ms: number, request_id?: string | null, count?: number];
+
+/** As JSON, the text of a block. */
 interface Block {
   readonly created_at: string;
   readonly alike: readonly Alike[];
-  readonly entries: readonly [
-    alike: number,
-    duration_ms: number,
-    request_id?: string | null,
-    count?: number,
-  ][];
+  readonly entries: readonly OwnData[];
 }
 
 interface Group {

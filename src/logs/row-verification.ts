@@ -72,9 +72,8 @@ function* revisedFindings({ table, row }: StoredRow, where: string, told: ToldSu
 }
 
 function placeOf({ table, row }: StoredRow): string {
-  return `row of ${table} ${keyOf(table)
-    .map(column => row[column])
-    .join(', version ')}`;
+  const key = keyOf(table).map(column => row[column]);
+  return `row of ${table} ${key.join(', version ')}`;
 }
 
 /** Rows that depend on others: each member's account, and each resource's versions, one by one. */

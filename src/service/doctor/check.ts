@@ -43,12 +43,7 @@ export function worstOf(results: readonly Found[]): 0 | 1 | 2 {
 
 /** A duration in words, such as `3 days`. */
 export function lasting(milliseconds: number): string {
-  const units = [
-    ['day', 86_400_000],
-    ['hour', 3_600_000],
-    ['minute', 60_000],
-    ['second', 1_000],
-  ] as const;
+  const units = Object.entries({ day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 });
   const [name, size] = units.find(([, length]) => milliseconds >= 2 * length) ?? units.at(-1)!;
   return counted(Math.round(milliseconds / size), name);
 }

@@ -35,11 +35,7 @@ export async function service({ answering, service, keyring, config }: Examined)
     return warning(
       `the service at ${addressOf(config)} serves other data than ${placeOf(config)}: set --port to that of the right service, or start it`,
     );
-  const isKnown = await keyring().then(
-    () => true,
-    () => false,
-  );
-  if (!isKnown)
+  if ((await keyring().catch(() => null)) === null)
     return warning(
       `a service is ready at ${addressOf(config)}, but it can’t be verified that it serves this data`,
     );

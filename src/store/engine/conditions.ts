@@ -7,16 +7,18 @@ import { sql } from 'kysely';
 import { type Engine, type Statement, statement, type WriteRefusal } from './engine.ts';
 import { prepared, StatementForms } from './prepared.ts';
 
+type Table =
+  | 'credentials'
+  | 'sessions'
+  | 'members'
+  | 'member_groups'
+  | 'accounts'
+  | 'resources'
+  | 'use_rules';
+
 /** A row of a table, at one of its revisions. */
-export interface RowAt {
-  readonly table:
-    | 'credentials'
-    | 'sessions'
-    | 'members'
-    | 'member_groups'
-    | 'accounts'
-    | 'resources'
-    | 'use_rules';
+interface RowAt {
+  readonly table: Table;
   readonly id: string;
   readonly revision: number;
 }

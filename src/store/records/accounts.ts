@@ -99,8 +99,7 @@ export function accounts({ db, commit }: Engine) {
       const note = db
         .updateTable('sessions')
         .set({ used_at, stamp })
-        .where('id', '=', id)
-        .where('revision', '=', revision)
+        .where(({ and }) => and({ id, revision }))
         .where('used_at', '<', used_at);
       await commit([{ statements: [statement(note)] }]);
     },

@@ -110,9 +110,7 @@ export function credentials({ db, lists, commit }: Engine) {
       const noted = db
         .updateTable('credentials')
         .set({ narrowing_key, stamp })
-        .where('id', '=', id)
-        .where('revision', '=', revision)
-        .where('narrowing_key', 'is', null);
+        .where(({ and }) => and({ id, revision, narrowing_key: null }));
       await commit([{ statements: [statement(noted)], touches: [id] }]);
     },
 

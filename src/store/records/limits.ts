@@ -27,13 +27,11 @@ export function limits({ db, commit }: Engine) {
 
     /** The number counted, across all replicas. */
     async taken(subjectId: string, windowStart: number): Promise<number> {
-      const row = await db
+      const found = db
         .selectFrom('rate_windows')
         .select('count')
-        .where('subject_id', '=', subjectId)
-        .where('window_start', '=', windowStart)
-        .executeTakeFirst();
-      return row?.count ?? 0;
+        .where(({ and }) => and({ subject_id: subjectId, window_start: windowStart }));
+      return (await found.executeTakeFirst())?.count ?? 0;
     },
 
     async forget(before: number): Promise<void> {

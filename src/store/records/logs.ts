@@ -198,13 +198,8 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
 
 /** The number of an organization's stored entries, without counting them. */
 export async function totalOf(db: Engine['db'], organizationId: string, stream: Stream): Promise<number> {
-  const row = await db
-    .selectFrom('log_counts')
-    .select('total')
-    .where('organization_id', '=', organizationId)
-    .where('stream', '=', stream)
-    .executeTakeFirst();
-  return row?.total ?? 0;
+  const counted = db.selectFrom('log_counts').select('total').where('stream', '=', stream);
+  return (await counted.where('organization_id', '=', organizationId).executeTakeFirst())?.total ?? 0;
 }
 
 /** Whether the filter has any condition besides the organization. */
