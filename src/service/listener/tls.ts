@@ -13,14 +13,7 @@ import { issueServerCertificate, selfSign } from '../../material/certificate.ts'
 import { generateKey } from '../../material/key-material.ts';
 import { inData, type ServeConfig, UsageError } from '../settings/config.ts';
 
-export interface Tls {
-  readonly current: CertificatePair;
-  /** Called once with each new certificate and key. */
-  onChange(listener: (pair: CertificatePair) => void): void;
-  /** Reads the files now. Rejects if they do not match; then the old pair stays in use. */
-  reload(): Promise<void>;
-  close(): void;
-}
+export type Tls = Awaited<ReturnType<typeof fromFiles>>;
 
 const authorityDays = 3650;
 const serverDays = 397;
@@ -37,7 +30,7 @@ export async function openTls(config: ServeConfig): Promise<Tls | null> {
   return fromFiles(...(await makeLocalFiles(config)));
 }
 
-async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
+async function fromFiles(certFile: string, keyFile: string) {
   const read = async (): Promise<CertificatePair> => {
     const pair = { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
     createSecureContext(pair); // Detects a mismatched pair here, and not with the first client.
@@ -49,11 +42,13 @@ async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
     );
   });
   let serveWith: (pair: CertificatePair) => void = () => {};
+  /** Reads the files now. Rejects if they do not match; then the old pair stays in use. */
   const reload = async () => serveWith(await read());
   return {
     current,
     reload,
-    onChange: listener => {
+    /** The listener is called once with each new certificate and key. */
+    onChange: (listener: (pair: CertificatePair) => void) => {
       serveWith = listener;
       // While the two files are being replaced, they may not match: the old pair stays in use until they do.
       const look = () => void reload().catch(() => {});

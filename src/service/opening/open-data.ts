@@ -111,7 +111,9 @@ export async function openData(
     const found = await signedTime(store, keyring.logPublicKey);
     const setBack = serves ? checkClock(found, wall(), place['accept-clock'] ?? 0) : null;
     const signed = setBack === null ? found : null;
-    const clock = clockWith({ wall, elapsed, signed, onBehind: behind(report) });
+    const onBehind = (by: number) =>
+      report(`the clock is ${Math.ceil(by / 1000)} s behind the log: continuing from the log’s time`);
+    const clock = clockWith({ wall, elapsed, signed, onBehind });
     const accepted = [restored, setBack].filter(one => one !== null);
     return {
       store,
@@ -152,11 +154,6 @@ export function archiveFolder(place: Pick<DataPlace, 'data'> & Pick<ServeConfig,
   return place['audit-archive'] ?? inData(place, 'audit-archive');
 }
 
-function behind(report: (line: string) => void): (milliseconds: number) => void {
-  return by =>
-    report(`the clock is ${Math.ceil(by / 1000)} s behind the log: continuing from the log’s time`);
-}
-
 export function locationOf(place: DataPlace, serves: boolean): Location {
   const url = place['database-url'];
   const { 'database-listen-url': listenUrl, 'database-password-file': passwordFile } = place;
@@ -173,16 +170,16 @@ export function locationOf(place: DataPlace, serves: boolean): Location {
 /** The source of the root key, from the flags. */
 export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
   const file = place['passphrase-file'];
-  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
+  if (file !== null) return passphrase(() => readPassphrase(file));
   if (place['passphrase-prompt']) return passphrase(once(ask));
   if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
   return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
 }
 
-function noPassphraseFile(file: string): (cause: unknown) => never {
-  return cause => {
+function readPassphrase(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(cause => {
     throw new RootKeyError(`the passphrase file ${file} can’t be read`, cause);
-  };
+  });
 }
 
 /** A write-ahead log without its database means a partly moved database: a new database would hide the loss. */

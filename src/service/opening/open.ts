@@ -7,6 +7,7 @@ import type { OtherPlane } from '../../domain/reading.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import { systemResolve } from '../../egress/connections.ts';
 import { documentsWith } from '../../egress/documents.ts';
+import { putAside } from '../../logs/checkpoint-file.ts';
 import { Checkpointer, type CheckpointerParts } from '../../logs/checkpoints.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import type { DataPlace } from '../settings/config.ts';
@@ -18,7 +19,6 @@ import {
   requireData,
   type ServePlace,
 } from './open-data.ts';
-import { putCheckpointFileAside } from './start-checks.ts';
 
 export type Strongroom = Awaited<ReturnType<typeof strongroomOver>>;
 
@@ -69,7 +69,8 @@ export async function strongroomOver(
   });
   for (const one of accepted) await domain.accept(one);
   const restored = accepted.find(({ verb }) => verb === 'log.restore_accepted');
-  if (restored !== undefined) await putCheckpointFileAside(checkpointFile(place), restored);
+  // Now that it is recorded. The old checkpoint stays next to the new one.
+  if (restored !== undefined) await putAside(checkpointFile(place), Number(restored.details.checkpoint));
   /** Finishes work in progress, then closes. */
   const close = async () => {
     await domain.ledger.drain();

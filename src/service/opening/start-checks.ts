@@ -7,7 +7,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { SignedTime } from '../../base/clock.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
-import { disagreement, numberOf, putAside, readCheckpointFile } from '../../logs/checkpoint-file.ts';
+import { disagreement, numberOf, readCheckpointFile } from '../../logs/checkpoint-file.ts';
 import { type Checkpoint, isSignedBy, type SignedCheckpoint } from '../../logs/checkpoints.ts';
 import { type Location, openSnapshot, type Store } from '../../store/store.ts';
 import { StartRefused } from '../settings/config.ts';
@@ -39,11 +39,6 @@ async function disagreementWith(kept: SignedCheckpoint, location: Location | nul
   if (location === null) return disagreement(kept, null);
   const snapshot = await openSnapshot(location);
   return disagreement(kept, snapshot.logs).finally(() => snapshot.close());
-}
-
-/** Renames the old checkpoint once the accepted restore is recorded; it stays next to the new one. */
-export async function putCheckpointFileAside(file: string, { details }: Acceptance): Promise<void> {
-  await putAside(file, Number(details.checkpoint));
 }
 
 async function readOurs(file: string, publicKey: string | null): Promise<SignedCheckpoint | null> {
