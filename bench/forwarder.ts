@@ -7,7 +7,7 @@
 import { fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { giveWay } from '../src/threads/priority.ts';
+import { giveWay } from '../src/threads/thread.ts';
 
 const port = Number(process.argv[2]);
 const record = process.argv[3] === undefined ? passOn : recordIn(openSync(process.argv[3], 'a'));

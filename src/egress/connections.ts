@@ -166,10 +166,5 @@ async function lookUpBySystem(name: string): Promise<string[]> {
   return (await lookupAll(name, { all: true })).map(({ address }) => address);
 }
 
-function timedOut(): Error {
-  return Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
-}
-
-function notFound(): Error {
-  return Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
-}
+const timedOut = () => Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
+const notFound = () => Object.assign(new Error('not found'), { code: 'ENOTFOUND' });

@@ -115,12 +115,10 @@ class Tail {
   async *ofChain({ ofWriter }: Reader, stream: Stream, writer: string, head: number): AsyncIterable<Batch> {
     const chain = `${stream} ${writer}`;
     while ((this.#chains.get(chain)?.seq ?? 0) < head) {
-      const rows = this.#fresh(
-        stream,
-        await ofWriter(writer, this.#chains.get(chain)?.at ?? this.#back(stream)),
-      );
+      const at = this.#chains.get(chain)?.at ?? this.#back(stream);
+      const rows = this.#fresh(stream, await ofWriter(writer, at));
       if (rows.length > 0) yield this.#take(stream, rows);
-      else this.#chains.set(chain, { seq: head, at: this.#chains.get(chain)?.at ?? this.#back(stream) }); // Removed by retention.
+      else this.#chains.set(chain, { seq: head, at }); // Removed by retention.
     }
   }
 

@@ -7,8 +7,7 @@ import { availableParallelism } from 'node:os';
 import { FairLine, type Lane } from '../base/fair-line.ts';
 import { Failure } from '../contract/errors.ts';
 import type { Services } from './channel.ts';
-import { giveWay } from './priority.ts';
-import { startThread, type Thread, toStarter } from './thread.ts';
+import { giveWay, startThread, type Thread, toStarter } from './thread.ts';
 
 interface Task extends PromiseWithResolvers<unknown> {
   readonly job: string;

@@ -1,4 +1,5 @@
 /** Starts, limits and ends threads, and connects a thread to the one that started it. */
+import { setPriority } from 'node:os';
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Channel, type ChannelOptions, type Port, type Services } from './channel.ts';
 
@@ -100,4 +101,17 @@ export function starterPort(): MessagePort {
 /** Called in a thread: returns the data that it was started with. */
 export function threadData<T>(): T {
   return workerData as T;
+}
+
+/**
+ * Lets other threads of the process run first when all cores are busy. Applies to the calling thread and the threads
+ * that it starts. Only Linux has priorities per thread.
+ */
+export function giveWay(niceness: number): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(0, niceness);
+  } catch {
+    // A sandbox that forbids this only affects priorities.
+  }
 }

@@ -56,10 +56,7 @@ export async function strongroomOver(
     privateWebhooks: place['allow-private-webhooks'] ?? [],
     privateIssuers,
     fetchDocument: documents.fetch,
-    oauthClients: {
-      documents: place['oauth-client'] ?? [],
-      mayFetch: place['oauth-fetch-clients'] ?? false,
-    },
+    oauthClients: { documents: place['oauth-client'] ?? [], mayFetch: place['oauth-fetch-clients'] ?? false },
     facts: {
       version: packageJson.version,
       logRetentionDays: place['log-retention-days'] ?? 0,

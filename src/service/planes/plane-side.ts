@@ -76,10 +76,7 @@ export function planeSide<
   const onError = (error: unknown, requestId?: string) => near.notify('report', describe(error), requestId);
   const reading: ToReading<Near> = {
     channel,
-    sibling: {
-      tell: ids => near.notify('touched', ids),
-      onTold: listener => void told.push(listener),
-    },
+    sibling: { tell: ids => near.notify('touched', ids), onTold: listener => void told.push(listener) },
     tellFailed: address => near.notify('failed', address),
     report: line => near.notify('report', line),
     onError,

@@ -1,6 +1,5 @@
 /** The thread of the plane of uses. */
-import { giveWay } from '../../threads/priority.ts';
-import { starterPort } from '../../threads/thread.ts';
+import { giveWay, starterPort } from '../../threads/thread.ts';
 import { usesPlane } from './uses-plane.ts';
 
 /** Vault reads have priority, since a call waits for another service anyway. */

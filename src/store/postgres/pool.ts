@@ -41,11 +41,7 @@ export class PostgresPool extends pg.Pool {
         super(servers, settings);
       }
     }
-    super({
-      Client,
-      max: mostConnections,
-      connectionTimeoutMillis: servers.connectTimeout,
-    });
+    super({ Client, max: mostConnections, connectionTimeoutMillis: servers.connectTimeout });
     this.#servers = servers;
     this.on('error', () => {}); // The connection is replaced, and its query fails.
     this.on('connect', client => this.#add(client as unknown as ServerClient));

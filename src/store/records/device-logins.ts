@@ -1,6 +1,7 @@
 /** CLI sign-ins: digests of their codes, the client's description of itself, and who approved them. */
 import type { Selectable } from 'kysely';
 import { type Engine, type Statement, statement, UnitsRefused } from '../engine/engine.ts';
+import { countOf } from '../engine/page.ts';
 import type { DeviceLoginTable } from '../schema/schema.ts';
 
 export type DeviceLoginRow = Selectable<DeviceLoginTable>;
@@ -14,13 +15,7 @@ export function deviceLogins({ db, commit }: Engine) {
     byUserCode: (userCode: string): Promise<DeviceLoginRow | undefined> =>
       rows().where('user_code', '=', userCode).executeTakeFirst(),
 
-    async waiting(now: number): Promise<number> {
-      const counted = db
-        .selectFrom('device_logins')
-        .where('expires_at', '>', now)
-        .select(({ fn }) => fn.countAll().as('waiting'));
-      return Number((await counted.executeTakeFirstOrThrow()).waiting);
-    },
+    waiting: (now: number): Promise<number> => countOf(rows().where('expires_at', '>', now)),
 
     /** Adds a sign-in and deletes expired ones. Returns false if the code is in use. */
     async add(row: DeviceLoginRow): Promise<boolean> {

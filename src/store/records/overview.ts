@@ -183,8 +183,8 @@ export function overview({ lists: db }: Engine) {
     },
 
     /** The number of webhooks, of enabled ones that are failing, and of disabled ones. */
-    async webhookHealth(organizationId: string): Promise<WebhookHealth> {
-      const row = await db
+    webhookHealth: (organizationId: string): Promise<WebhookHealth> =>
+      db
         .selectFrom('webhooks')
         .leftJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
         .where('organization_id', '=', organizationId)
@@ -193,8 +193,6 @@ export function overview({ lists: db }: Engine) {
           sql<number>`count(CASE WHEN enabled = 1 AND failing_since IS NOT NULL THEN 1 END)`.as('failing'),
           sql<number>`count(CASE WHEN enabled = 0 THEN 1 END)`.as('disabled'),
         ])
-        .executeTakeFirstOrThrow();
-      return { total: Number(row.total), failing: Number(row.failing), disabled: Number(row.disabled) };
-    },
+        .executeTakeFirstOrThrow(),
   };
 }
