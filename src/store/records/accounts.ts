@@ -45,7 +45,8 @@ export function accounts({ db, commit }: Engine) {
     /** A person may be a member of several organizations. The oldest account comes first. */
     accountsOfIdentity: (issuer: string, subject: string): Promise<Audit<AccountRow>[]> =>
       rows()
-        .where(({ and }) => and({ oidc_issuer: issuer, oidc_subject: subject }))
+        .where('oidc_issuer', '=', issuer)
+        .where('oidc_subject', '=', subject)
         .orderBy('id')
         .limit(mostMemberships)
         .execute(),

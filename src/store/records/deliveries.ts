@@ -87,7 +87,7 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
       return (await next.executeTakeFirst())?.next_attempt_at ?? null;
     },
 
-    /** A delivery that another process has finished stays finished. */
+    /** A delivery that another process has finished stays finished. Prepared: there may be a thousand per second. */
     settle: prepared<DeliveryOutcome>(({ id, state, tries, attempts, next_attempt_at, finished_at }) =>
       db
         .updateTable('deliveries')
