@@ -57,6 +57,7 @@ beforeEach(() => {
       },
       credentials: { byId: async (id: string) => rows[id] },
       keyring: { vaultsBehind: note('vaults behind', () => 3) },
+      limits: { taken: note('used', () => 9) },
       overview: {
         byHour: note('by hour', () => byHour),
         busiest: note('busiest', () => busy),
@@ -70,7 +71,6 @@ beforeEach(() => {
         ]),
         livingCounts: note('counts', () => new Map([['secret', 5]])),
         webhookHealth: note('webhooks', () => ({ total: 1, failing: 0, disabled: 0 })),
-        used: note('used', () => 9),
       },
     },
   };
