@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { scopeNames } from '../src/contract/access.ts';
-import { eventKinds } from '../src/contract/webhooks.ts';
+import { eventKinds } from '../src/contract/names.ts';
 import { atOnce } from './at-once.ts';
 import { type Json, unique } from './document.ts';
 import { type Answer, type Service, startService } from './harness.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
-import { testKind } from '../src/contract/webhooks.ts';
+import { testKind } from '../src/contract/names.ts';
 import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import {
   newDelivery,

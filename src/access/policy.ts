@@ -5,6 +5,7 @@
  * would show is a list of actions, all of which its creator must be allowed.
  */
 import {
+  type EventKind,
   type grantedRoleNames,
   type Permission,
   permissions,
@@ -12,7 +13,6 @@ import {
   scopeNames,
   vaultPermissions,
 } from '../contract/names.ts';
-import type { EventKind } from '../contract/webhooks.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];

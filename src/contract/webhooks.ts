@@ -6,16 +6,6 @@ import { deliveryStates, disabledReasons, eventKinds, testKind } from './names.t
 import { exampleTimes } from './resource-fields.ts';
 import { arrayUpTo, exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
-export {
-  type DeliveryState,
-  type DisabledReason,
-  deliveryStates,
-  disabledReasons,
-  type EventKind,
-  eventKinds,
-  testKind,
-} from './names.ts';
-
 const longestUrl = 2048;
 
 const url = z

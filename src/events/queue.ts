@@ -4,7 +4,7 @@
  * concurrency while the receiver fails. The queue is released when nothing is due.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { testKind } from '../contract/webhooks.ts';
+import { testKind } from '../contract/names.ts';
 import type { WebhookTarget, WebhookTargets } from '../domain/webhooks/targets.ts';
 import type { Statement } from '../store/engine/engine.ts';
 import type { DueDelivery } from '../store/records/deliveries.ts';

@@ -1,8 +1,8 @@
 /** When a delivery is retried, and when it is abandoned. */
 
+import { type DisabledReason, testKind } from '../contract/names.ts';
 import { iso } from '../contract/text.ts';
-import type { Attempt, DisabledReason } from '../contract/webhooks.ts';
-import { testKind } from '../contract/webhooks.ts';
+import type { Attempt } from '../contract/webhooks.ts';
 import type { DeliveryOutcome, DueDelivery } from '../store/records/deliveries.ts';
 import type { DeliveryResult } from './sender.ts';
 

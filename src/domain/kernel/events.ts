@@ -1,7 +1,7 @@
 /** Events about a change, for webhooks: they name the resource and never contain its value. */
 import type { NewId } from '../../contract/id.ts';
+import type { EventKind as AskedFor, DisabledReason, testKind } from '../../contract/names.ts';
 import { iso } from '../../contract/text.ts';
-import type { EventKind as AskedFor, DisabledReason, testKind } from '../../contract/webhooks.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
 import type { EventFacts } from './stamps.ts';
 

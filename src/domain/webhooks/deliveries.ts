@@ -3,8 +3,9 @@
  */
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
+import { testKind } from '../../contract/names.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import { type Attempt, type Delivery, type DeliveryQuery, testKind } from '../../contract/webhooks.ts';
+import type { Attempt, Delivery, DeliveryQuery } from '../../contract/webhooks.ts';
 import type { DeliveryRow } from '../../store/records/deliveries.ts';
 import type { StoredEvent } from '../../store/records/outbox.ts';
 import { listOf } from '../kernel/collection.ts';

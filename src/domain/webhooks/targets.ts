@@ -5,7 +5,7 @@
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
-import { type DisabledReason, testKind } from '../../contract/webhooks.ts';
+import { type DisabledReason, testKind } from '../../contract/names.ts';
 import type { DueDelivery } from '../../store/records/deliveries.ts';
 import type { StoredEvent } from '../../store/records/outbox.ts';
 import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/records/webhooks.ts';

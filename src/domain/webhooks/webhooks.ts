@@ -9,15 +9,9 @@ import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import { invalid } from '../../contract/errors.ts';
+import type { DisabledReason, EventKind } from '../../contract/names.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type {
-  DisabledReason,
-  EventKind,
-  Webhook,
-  WebhookCreate,
-  WebhookUpdate,
-  WebhookWithSecret,
-} from '../../contract/webhooks.ts';
+import type { Webhook, WebhookCreate, WebhookUpdate, WebhookWithSecret } from '../../contract/webhooks.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';

@@ -13,30 +13,25 @@ import type { SiteOf } from '../listener/browser.ts';
 type OAuthMode = 'offered' | 'required';
 
 /** The OAuth settings that both planes use, if the operator turned it on. */
-export interface OAuthSurface {
-  /** Whether clients must sign in on their first request, or only on their first call without a key. */
-  readonly mode: OAuthMode;
-  readonly mayRegister: boolean;
-  /** The site's own address if it may be an issuer, otherwise the first public URL; null if there is neither. */
-  readonly issuerAt: (site: Site | null) => string | null;
-  readonly issuerOf: (request: IncomingMessage) => string | null;
-}
+export type OAuthSurface = NonNullable<ReturnType<typeof oauthSurface>>;
 
 export interface OAuthSettings {
+  /** Whether clients must sign in on their first request, or only on their first call without a key. */
   readonly mode: OAuthMode | null;
   readonly mayRegister: boolean;
   readonly publicUrls: readonly string[];
   readonly siteOf: SiteOf;
 }
 
-export function oauthSurface({ mode, mayRegister, publicUrls, siteOf }: OAuthSettings): OAuthSurface | null {
+export function oauthSurface({ mode, mayRegister, publicUrls, siteOf }: OAuthSettings) {
   if (mode === null) return null;
   const named = publicUrls.map(url => new URL(url).origin);
-  const issuerAt = (site: Site | null) => {
+  /** The site's own address if it may be an issuer, otherwise the first public URL; null if there is neither. */
+  const issuerAt = (site: Site | null): string | null => {
     const isIssuer = site !== null && (site.origin.startsWith('https:') || isThisMachine(site.host));
     return isIssuer ? site.origin : (named[0] ?? null);
   };
-  return { mode, mayRegister, issuerAt, issuerOf: request => issuerAt(siteOf(request)) };
+  return { mode, mayRegister, issuerAt, issuerOf: (request: IncomingMessage) => issuerAt(siteOf(request)) };
 }
 
 /** The tool endpoint's challenge to clients that must sign in: where its metadata is, and which scope to request. */
