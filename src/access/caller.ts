@@ -3,7 +3,7 @@
  * require no lookups, and the proof of its identity, because a decision is valid only as long as that proof is.
  */
 import type { KeyNarrowing } from '../contract/restrictions.ts';
-import type { Grant, ResourceKind } from './policy.ts';
+import { type Grant, grantOfRole, type ResourceKind } from './policy.ts';
 
 export { type ResourceKind, resourceKinds } from './policy.ts';
 
@@ -68,12 +68,7 @@ export function trustedCaller(
     id,
     name,
     organizationId,
-    role: 'owner',
-    vaultRoles: new Map(),
-    scopes: null,
-    vaultIds: null,
-    until: null,
-    within: null,
+    ...grantOfRole('owner'),
     proof: unstored,
     origin: { address: '', requestId, userAgent },
   };

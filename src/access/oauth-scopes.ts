@@ -5,18 +5,9 @@
  * has no meaning together with another scope, and is left out of the granted scopes.
  */
 import { type OAuthScope, oauthScopes } from '../contract/names.ts';
-import { type Reader, type ResourceKind, readerSeesKind } from './caller.ts';
+import { type Reader, type ResourceKind, readerSeesKind, resourceKinds } from './caller.ts';
 
-const kindOf: Readonly<Partial<Record<OAuthScope, ResourceKind>>> = {
-  'secrets:read': 'secret',
-  'keys:read': 'key',
-  'certificates:read': 'certificate',
-};
-const scopeOf: Readonly<Record<ResourceKind, OAuthScope>> = {
-  secret: 'secrets:read',
-  key: 'keys:read',
-  certificate: 'certificates:read',
-};
+const scopeOf = (kind: ResourceKind): OAuthScope => `${kind}s:read`;
 
 /** The smallest scope that can be requested. */
 export const firstScope: OAuthScope = 'secrets:names';
@@ -36,21 +27,15 @@ export function granted(chosen: readonly OAuthScope[]): OAuthScope[] {
   return full.length === 0 ? [firstScope] : full;
 }
 
-export function restrictionsOf(scopes: readonly OAuthScope[]): {
-  readonly kinds: readonly ResourceKind[] | null;
-  readonly names_only: boolean;
-  readonly may_use: boolean;
-} {
+export function restrictionsOf(scopes: readonly OAuthScope[]) {
   const may_use = scopes.includes(useScope);
-  const kinds = granted(scopes).flatMap(scope => kindOf[scope] ?? []);
-  return kinds.length === 0
-    ? { kinds: null, names_only: true, may_use }
-    : { kinds, names_only: false, may_use };
+  const kinds = resourceKinds.filter(kind => scopes.includes(scopeOf(kind)));
+  return { kinds: kinds.length === 0 ? null : kinds, names_only: kinds.length === 0, may_use };
 }
 
 /** The scope that an access key from OAuth lacks for this read; null if it lacks none, or is not from OAuth. */
 export function missingScope(reader: Reader, kind: ResourceKind, onlyNames: boolean): OAuthScope | null {
   if (!reader.byOAuth) return null;
   const sees = readerSeesKind(reader, kind) && (onlyNames || !reader.namesOnly);
-  return sees ? null : scopeOf[kind];
+  return sees ? null : scopeOf(kind);
 }

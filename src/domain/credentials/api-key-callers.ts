@@ -9,7 +9,7 @@ import {
   type Action,
   allows,
   type Grant,
-  noVaultRoles,
+  grantOfRole,
   type Role,
   shownByAccessKey,
 } from '../../access/policy.ts';
@@ -123,14 +123,7 @@ export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing
 }
 
 export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }: Restrictions): Grant {
-  return {
-    role: row.role as Role,
-    vaultRoles: noVaultRoles,
-    scopes,
-    vaultIds: vault_ids,
-    until: row.expiration_date,
-    within: null,
-  };
+  return { ...grantOfRole(row.role as Role, row.expiration_date), scopes, vaultIds: vault_ids };
 }
 
 function readBack(row: CredentialRow): KeyRecord {

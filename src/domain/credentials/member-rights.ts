@@ -31,11 +31,9 @@ export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): GrantedVau
 
 /** Sorted, so that equal sets of roles compare equal. */
 export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultRoles {
-  const found = new Map<string, Set<GrantedRole>>();
-  for (const { vault_id, role } of rows.flatMap(vaultGrantsIn))
-    found.set(vault_id, (found.get(vault_id) ?? new Set()).add(role));
+  const found = Map.groupBy(rows.flatMap(vaultGrantsIn), ({ vault_id }) => vault_id);
   const inOrder = [...found].sort(([one], [another]) => (one < another ? -1 : 1));
-  return new Map(inOrder.map(([id, roles]) => [id, [...roles].sort()]));
+  return new Map(inOrder.map(([id, grants]) => [id, [...new Set(grants.map(({ role }) => role))].sort()]));
 }
 
 export function rolesListed(vaultRoles: VaultRoles): GrantedVault[] {

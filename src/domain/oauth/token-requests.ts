@@ -97,17 +97,8 @@ export function tokenRequestsWith(
     return newRow('vault', maker, row.access_key_id, token, wanted, at);
   }
 
-  /** The lifetime of the key is computed as of `at`. */
-  function issued(
-    { scope }: OAuthGrantRow,
-    { expiration_date }: CredentialRow,
-    at: number,
-    accessToken: string,
-    refreshToken: string,
-  ): Issued {
-    const lifetime = Math.floor((expiration_date! - at) / second);
-    return { accessToken, refreshToken, lifetime, scope };
-  }
+  const lifetimeOf = ({ expiration_date }: CredentialRow, at: number) =>
+    Math.floor((expiration_date! - at) / second);
 
   async function exchangeOnce(request: CodeRequest, origin: Origin): Promise<Issued> {
     const row = await find(request.token, 'code');
@@ -146,7 +137,7 @@ export function tokenRequestsWith(
       ],
       touches: [key.id],
     });
-    return issued(row, key, key.updated_at, accessToken, refreshToken);
+    return { accessToken, refreshToken, lifetime: lifetimeOf(key, key.updated_at), scope: row.scope };
   }
 
   async function refreshOnce(request: TokenRequest, origin: Origin): Promise<Issued> {
@@ -196,7 +187,8 @@ export function tokenRequestsWith(
       ],
       touches: [key.id],
     });
-    return issued(row, key, isRepeated ? now() : key.updated_at, access, next);
+    const lifetime = lifetimeOf(key, isRepeated ? now() : key.updated_at);
+    return { accessToken: access, refreshToken: next, lifetime, scope: row.scope };
   }
 
   async function renewed(row: OAuthGrantRow, before: CredentialRow, access: string, next: string) {

@@ -113,12 +113,11 @@ async function* inTurns<T>(items: AsyncIterable<T>): AsyncIterable<T> {
 function present(result: Result | null): Omit<LogVerification, 'running' | 'entries'> {
   if (result === null) return { checked_at: null, ok: null, checkpoints: 0, findings: [] };
   const { ok, checkpoints, findings } = result.report;
-  const counts = new Map<string, number>();
-  for (const { what } of findings) counts.set(what, (counts.get(what) ?? 0) + 1);
+  const kinds = Map.groupBy(findings, ({ what }) => what);
   return {
     checked_at: iso(result.at),
     ok,
     checkpoints,
-    findings: [...counts].map(([what, count]) => ({ what, count })),
+    findings: [...kinds].map(([what, { length }]) => ({ what, count: length })),
   };
 }

@@ -80,16 +80,8 @@ export async function groupsOf(
 }
 
 export function callerOf(person: Person, origin: Origin, proof: Proof): Caller {
-  const { member } = person;
-  return {
-    ...rightsOf(person),
-    kind: 'member',
-    id: member.id,
-    name: member.email,
-    organizationId: member.organization_id,
-    origin,
-    proof,
-  };
+  const { id, email: name, organization_id: organizationId } = person.member;
+  return { ...rightsOf(person), kind: 'member', id, name, organizationId, origin, proof };
 }
 
 export function passkeySubject({ id, name, revision }: PasskeyRow, verb: AuditAction): SubjectChange {

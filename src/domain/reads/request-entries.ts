@@ -20,7 +20,9 @@ export interface Findings {
 }
 
 export function newFindings({ requestId }: RequestFacts): Findings {
-  const nobody = {
+  return {
+    started: performance.now(),
+    requestId,
     credentialId: null,
     narrowing: null,
     requested: '',
@@ -28,7 +30,6 @@ export function newFindings({ requestId }: RequestFacts): Findings {
     vaultId: null,
     reason: null,
   };
-  return { started: performance.now(), requestId, ...nobody };
 }
 
 export function identify(findings: Findings, { id, organizationId, vaultId, narrowing }: Owner): void {
