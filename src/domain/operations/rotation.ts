@@ -18,7 +18,7 @@ import { type TermHolder, termHolders } from '../../store/records/keyring.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { type Rewrappers, rewrappersWith } from './rewrapping.ts';
+import { rewrappersWith } from './rewrapping.ts';
 
 type Operator = (organizationId: string) => Caller;
 export type Counts = Readonly<Record<TermHolder, number>>;
@@ -102,7 +102,7 @@ export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }
     for (;;) {
       const rows = await store.keyring.behind(holder, parentMark(keyring.term), after, batch);
       const moves = rows.map(({ organization_id, id }) =>
-        move(rewrappers, holder, operator(organization_id), id).catch(asDamage),
+        retryingStale(() => rewrappers[holder](operator(organization_id), id)).then(() => true, asDamage),
       );
       for (const [index, done] of (await Promise.all(moves)).entries()) {
         if (done) moved++;
@@ -166,13 +166,6 @@ export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }
 }
 
 type Change = Parameters<Parts['guard']['operate']>[2]['statements'];
-
-function move(rewrappers: Rewrappers, holder: TermHolder, operator: Caller, id: string): Promise<boolean> {
-  return retryingStale(async () => {
-    await rewrappers[holder](operator, id);
-    return true;
-  });
-}
 
 /** A row that can't be verified or opened counts as damaged; any other error ends the run, which can be repeated. */
 function asDamage(error: unknown): false {

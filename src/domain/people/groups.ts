@@ -48,9 +48,7 @@ export function groupsWith(parts: Parts, records: Records) {
   /** A group's roles are granted without a time limit; taking away requires only the rank. */
   function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until?: number | null) {
     if (mayGrant(caller, { ...grantOfRole('none', until), vaultRoles: vaultRolesOf([group]) })) return;
-    throw new Failure('FORBIDDEN', {
-      message: 'A group can’t have more permissions than the caller',
-    });
+    throw new Failure('FORBIDDEN', { message: 'A group can’t have more permissions than the caller' });
   }
 
   async function checkMembers(permit: Writing, ids: readonly string[], before: readonly string[] = []) {

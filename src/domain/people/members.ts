@@ -74,12 +74,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
 
   async function presented(rows: readonly MemberRow[]): Promise<Member[]> {
     const all = rows.length === 0 ? [] : await groups.all(rows[0]!.organization_id);
-    return rows.map(row =>
-      presentMember(
-        row,
-        all.filter(group => isIn(group, row.id)).map(({ id }) => id),
-      ),
-    );
+    const groupIds = (memberId: string) => all.flatMap(group => (isIn(group, memberId) ? group.id : []));
+    return rows.map(row => presentMember(row, groupIds(row.id)));
   }
 
   async function reset(

@@ -62,16 +62,13 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       for await (const row of secretsOf(vault, turns)) {
         const found = rows.get(row.name) ?? { cells: vaults.map((): Cell => null), digests: [] };
         rows.set(row.name, found);
-        found.cells[column] = { id: row.id, version: row.version, value: null };
+        const cell = { id: row.id, version: row.version, value: null };
+        found.cells[column] = cell;
         if (!withValues) continue;
         const value = records.openValue(row, vault.sealer, row.value);
         const digest = createHmac('sha256', key).update(value).digest('base64');
         const known = found.digests.indexOf(digest);
-        found.cells[column] = {
-          id: row.id,
-          version: row.version,
-          value: known < 0 ? found.digests.push(digest) : known + 1,
-        };
+        found.cells[column] = { ...cell, value: known < 0 ? found.digests.push(digest) : known + 1 };
       }
     }
     return new Map([...rows].map(([name, { cells }]) => [name, cells]));

@@ -230,9 +230,7 @@ function noneIfNotFound(error: unknown): null {
 
 function checkVersion(expected: number | undefined, version: number): void {
   if (expected === undefined || expected === version) return;
-  throw new Failure('CONFLICT', {
-    message: 'check-and-set parameter did not match the current version',
-  });
+  throw new Failure('CONFLICT', { message: 'check-and-set parameter did not match the current version' });
 }
 
 /** Another caller created it in the meantime; the next attempt writes to that secret. */

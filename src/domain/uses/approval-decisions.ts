@@ -49,9 +49,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   async function decide(permit: Deciding, id: string, verb: AuditAction, changes: Partial<ApprovalRow>) {
     const { caller } = permit;
     if (caller.kind !== 'member') {
-      throw new Failure('FORBIDDEN', {
-        message: 'Only a signed-in person can approve or refuse a call',
-      });
+      throw new Failure('FORBIDDEN', { message: 'Only a signed-in person can approve or refuse a call' });
     }
     const before = await find(permit, id);
     if (before.state !== 'pending') {
