@@ -8,37 +8,24 @@ import { type LogSource, type VerifyReport, verifyLogs } from '../../logs/verify
 import { withStrongroom } from '../../service/opening/open.ts';
 import { archiveFolder, openLogs } from '../../service/opening/open-data.ts';
 import { archiveOptions, placeOptions } from '../../service/settings/command-options.ts';
-import {
-  type DataPlace,
-  flag,
-  inData,
-  type Option,
-  readConfig,
-  UsageError,
-} from '../../service/settings/config.ts';
+import { type DataPlace, flag, inData, readConfig, text, UsageError } from '../../service/settings/config.ts';
+import { names } from '../../service/settings/options.ts';
 import { counted, messageOf } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 import { note } from '../terminal/terminal.ts';
 
-const file = (value: string, help: string): Option<string | null> => ({
-  value,
-  help,
-  fallback: null,
-  parse: text => text,
-});
+const file = (help: string) => text('FILE', help, given => given);
 
 const verifyOptions = {
   ...placeOptions,
-  file: file('FILE', 'verify an exported file instead of a database'),
-  'public-key': file('FILE', 'the log public key (default: log-public-key.pem in the data folder)'),
-  checkpoint: file('FILE', 'a checkpoint kept outside the database'),
+  file: file('verify an exported file instead of a database'),
+  'public-key': file('the log public key (default: log-public-key.pem in the data folder)'),
+  checkpoint: file('a checkpoint kept outside the database'),
   receipt: {
+    ...names('receipts that must be in the logs; can be repeated'),
     value: 'R[,R]',
-    list: true,
-    help: 'receipts that must be in the logs; can be repeated',
-    fallback: [],
-    parse: (text: string) => text.split(','),
-  } as Option<readonly string[]>,
+    parse: (given: string) => given.split(','),
+  },
   ...archiveOptions,
   'without-archives': flag('don’t verify the archives of the audit log'),
   json: flag('print the report as JSON'),

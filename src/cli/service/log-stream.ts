@@ -10,21 +10,22 @@ import { behind, logStart, type Position } from '../../logs/tail.ts';
 import { openLogs } from '../../service/opening/open-data.ts';
 import { placeOptions } from '../../service/settings/command-options.ts';
 import { readConfig, UsageError } from '../../service/settings/config.ts';
-import { choice, flag, type Option, text } from '../../service/settings/options.ts';
+import { choice, flag, text } from '../../service/settings/options.ts';
 import type { Command } from '../terminal/command.ts';
 import { note } from '../terminal/terminal.ts';
 import { checkCollector, isUrl, type Send, sinkTo } from './log-sinks.ts';
 
 export const streamOptions = {
   ...placeOptions,
-  to: {
-    ...text('FILE|-|URL', 'the destination: a file, - for standard output, or a collector’s address'),
-    parse: (given: string) => {
+  to: text(
+    'FILE|-|URL',
+    'the destination: a file, - for standard output, or a collector’s address',
+    given => {
       const fault = isUrl(given) ? checkCollector(given) : given === '' ? 'must not be empty' : null;
       if (fault !== null) throw new Error(fault);
       return given;
     },
-  } as Option<string | null>,
+  ),
   position: text('FILE', 'the file for the position in the logs (required, except with --once)'),
   only: choice('copy only one of the logs', ['request', 'audit'] as const),
   'token-file': text('FILE', 'send the token in FILE to the collector (Authorization: Bearer)'),

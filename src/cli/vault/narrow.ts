@@ -4,6 +4,7 @@ import { narrow } from '../../client/narrow.ts';
 import {
   type Environment,
   flag,
+  list,
   names,
   type Option,
   readCommand,
@@ -17,26 +18,12 @@ import { outOption, printCreated } from '../terminal/output.ts';
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const kinds = ['secret', 'key', 'certificate'] as const;
 
-const kindList: Option<readonly (typeof kinds)[number][]> = {
-  ...names('only resources of these kinds: secret, key, certificate'),
-  value: 'KIND[,KIND]',
-  fallback: [],
-  parse: given => {
-    const list = given.split(',').map(part => kinds.find(kind => kind === part.trim()));
-    if (list.includes(undefined)) throw new Error(`must be some of: ${kinds.join(', ')}`);
-    return list as (typeof kinds)[number][];
-  },
-};
-
-const addresses: Option<readonly string[]> = {
-  ...names('only from these addresses'),
-  value: 'CIDR[,CIDR]',
-  parse: given => {
-    const list = given.split(',').map(part => part.trim());
-    if (!list.every(isCidr)) throw new Error('must be ranges such as 10.0.0.0/8 or 2001:db8::/32');
-    return list;
-  },
-};
+const kindList = list(
+  'KIND',
+  part => kinds.some(kind => kind === part),
+  `must be some of: ${kinds.join(', ')}`,
+  'only resources of these kinds: secret, key, certificate',
+) as Option<readonly (typeof kinds)[number][]>;
 
 const duration: Option<number | null> = {
   value: 'DURATION',
@@ -54,7 +41,12 @@ const options = {
   kinds: kindList,
   'names-only': flag('read names, but no values; use rules still apply'),
   'no-use': flag('read only: no use of secrets and keys through use rules'),
-  from: addresses,
+  from: list(
+    'CIDR',
+    isCidr,
+    'must be ranges such as 10.0.0.0/8 or 2001:db8::/32',
+    'only from these addresses',
+  ),
   'expires-in': duration,
   'expires-at': text('DATE', 'let it expire at this time, such as 2027-01-31T00:00:00Z'),
   ...outOption,
