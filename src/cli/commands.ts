@@ -3,6 +3,10 @@ import type { Command } from './terminal/command.ts';
 
 type Load = () => Promise<{ readonly command: Command }>;
 
+async function oneOf<Name extends string>(file: Promise<Readonly<Record<Name, Command>>>, name: Name) {
+  return { command: (await file)[name] };
+}
+
 export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Use a vault': {
     run: () => import('./vault/run.ts'),
@@ -26,46 +30,36 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     completion: () => import('./vault/completion.ts'),
   },
   'Let agents use secrets': {
-    'use-rules list': async () => ({ command: (await import('./agents/use-rules.ts')).listCommand }),
-    'use-rules add': async () => ({ command: (await import('./agents/use-rule-changes.ts')).addCommand }),
-    'use-rules edit': async () => ({ command: (await import('./agents/use-rule-changes.ts')).editCommand }),
-    'use-rules delete': async () => ({ command: (await import('./agents/use-rules.ts')).deleteCommand }),
-    'use-rules presets': async () => ({ command: (await import('./agents/use-rules.ts')).presetsCommand }),
-    'use-rules check': async () => ({ command: (await import('./agents/use-rules.ts')).checkCommand }),
+    'use-rules list': () => oneOf(import('./agents/use-rules.ts'), 'listCommand'),
+    'use-rules add': () => oneOf(import('./agents/use-rule-changes.ts'), 'addCommand'),
+    'use-rules edit': () => oneOf(import('./agents/use-rule-changes.ts'), 'editCommand'),
+    'use-rules delete': () => oneOf(import('./agents/use-rules.ts'), 'deleteCommand'),
+    'use-rules presets': () => oneOf(import('./agents/use-rules.ts'), 'presetsCommand'),
+    'use-rules check': () => oneOf(import('./agents/use-rules.ts'), 'checkCommand'),
   },
   'Manage vaults and access for programs': {
-    'vaults list': async () => ({ command: (await import('./programs/vaults.ts')).listCommand }),
-    'vaults create': async () => ({ command: (await import('./programs/vaults.ts')).createCommand }),
-    'access-keys list': async () => ({ command: (await import('./programs/access-keys.ts')).listCommand }),
-    'access-keys create': async () => ({
-      command: (await import('./programs/access-keys.ts')).createCommand,
-    }),
-    'access-keys revoke': async () => ({
-      command: (await import('./programs/access-keys.ts')).revokeCommand,
-    }),
-    'identities list': async () => ({ command: (await import('./programs/identities.ts')).listCommand }),
+    'vaults list': () => oneOf(import('./programs/vaults.ts'), 'listCommand'),
+    'vaults create': () => oneOf(import('./programs/vaults.ts'), 'createCommand'),
+    'access-keys list': () => oneOf(import('./programs/access-keys.ts'), 'listCommand'),
+    'access-keys create': () => oneOf(import('./programs/access-keys.ts'), 'createCommand'),
+    'access-keys revoke': () => oneOf(import('./programs/access-keys.ts'), 'revokeCommand'),
+    'identities list': () => oneOf(import('./programs/identities.ts'), 'listCommand'),
     'identities create': () => import('./programs/identity-create.ts'),
-    'identities delete': async () => ({ command: (await import('./programs/identities.ts')).deleteCommand }),
-    'identities presets': async () => ({
-      command: (await import('./programs/identities.ts')).presetsCommand,
-    }),
-    'identities refusals': async () => ({
-      command: (await import('./programs/identities.ts')).refusalsCommand,
-    }),
-    'identities secret-id': async () => ({
-      command: (await import('./programs/identities.ts')).secretIdCommand,
-    }),
+    'identities delete': () => oneOf(import('./programs/identities.ts'), 'deleteCommand'),
+    'identities presets': () => oneOf(import('./programs/identities.ts'), 'presetsCommand'),
+    'identities refusals': () => oneOf(import('./programs/identities.ts'), 'refusalsCommand'),
+    'identities secret-id': () => oneOf(import('./programs/identities.ts'), 'secretIdCommand'),
   },
   'Manage people': {
-    'members list': async () => ({ command: (await import('./people/people.ts')).membersCommand }),
-    'members invite': async () => ({ command: (await import('./people/people.ts')).inviteCommand }),
-    'members grant': async () => ({ command: (await import('./people/people.ts')).grantMemberCommand }),
-    'groups list': async () => ({ command: (await import('./people/people.ts')).groupsCommand }),
-    'groups create': async () => ({ command: (await import('./people/people.ts')).createGroupCommand }),
-    'groups grant': async () => ({ command: (await import('./people/people.ts')).grantGroupCommand }),
-    'groups add': async () => ({ command: (await import('./people/people.ts')).addToGroupCommand }),
-    'groups remove': async () => ({ command: (await import('./people/people.ts')).removeFromGroupCommand }),
-    'groups delete': async () => ({ command: (await import('./people/people.ts')).deleteGroupCommand }),
+    'members list': () => oneOf(import('./people/people.ts'), 'membersCommand'),
+    'members invite': () => oneOf(import('./people/people.ts'), 'inviteCommand'),
+    'members grant': () => oneOf(import('./people/people.ts'), 'grantMemberCommand'),
+    'groups list': () => oneOf(import('./people/people.ts'), 'groupsCommand'),
+    'groups create': () => oneOf(import('./people/people.ts'), 'createGroupCommand'),
+    'groups grant': () => oneOf(import('./people/people.ts'), 'grantGroupCommand'),
+    'groups add': () => oneOf(import('./people/people.ts'), 'addToGroupCommand'),
+    'groups remove': () => oneOf(import('./people/people.ts'), 'removeFromGroupCommand'),
+    'groups delete': () => oneOf(import('./people/people.ts'), 'deleteGroupCommand'),
   },
   'Run the service': {
     serve: () => import('./service/serve.ts'),
@@ -74,17 +68,17 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     migrate: () => import('./service/migrate.ts'),
     'organization set-plan': () => import('./service/set-plan.ts'),
     'owner reset': () => import('./service/owner-reset.ts'),
-    'keyring rotate': async () => ({ command: (await import('./service/keyring.ts')).rotateCommand }),
-    'keyring status': async () => ({ command: (await import('./service/keyring.ts')).statusCommand }),
-    'backup verify': async () => ({ command: (await import('./service/backup.ts')).verifyCommand }),
-    'backup new-key': async () => ({ command: (await import('./service/backup.ts')).newKeyCommand }),
+    'keyring rotate': () => oneOf(import('./service/keyring.ts'), 'rotateCommand'),
+    'keyring status': () => oneOf(import('./service/keyring.ts'), 'statusCommand'),
+    'backup verify': () => oneOf(import('./service/backup.ts'), 'verifyCommand'),
+    'backup new-key': () => oneOf(import('./service/backup.ts'), 'newKeyCommand'),
     backup: () => import('./service/backup.ts'),
     restore: () => import('./service/restore.ts'),
     'root-key rotate': () => import('./service/root-key.ts'),
     'log stream': () => import('./service/log-stream.ts'),
-    'audit verify': async () => ({ command: (await import('./service/audit.ts')).verifyCommand }),
-    'audit export': async () => ({ command: (await import('./service/audit.ts')).exportCommand }),
-    'audit public-key': async () => ({ command: (await import('./service/audit.ts')).publicKeyCommand }),
+    'audit verify': () => oneOf(import('./service/audit.ts'), 'verifyCommand'),
+    'audit export': () => oneOf(import('./service/audit.ts'), 'exportCommand'),
+    'audit public-key': () => oneOf(import('./service/audit.ts'), 'publicKeyCommand'),
     'mcp config': () => import('./service/mcp-config.ts'),
     mcp: () => import('./service/mcp.ts'),
   },
