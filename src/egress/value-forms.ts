@@ -73,14 +73,8 @@ const knownBeginning =
 const webToken = /^(eyJ[\w-]+\.[\w-]+\.)[\w-]+$/;
 const address = /^([a-z][a-z0-9+.-]*:\/\/[^/?#:@\s]*:)([^@\s]+)@/i;
 
-interface SecretPart {
-  /** The publicly known text before it. */
-  readonly known: string;
-  readonly text: string;
-}
-
-/** The secret part of a value; all of it if that part would be too short. */
-export function secretPartOf(value: string): SecretPart {
+/** The publicly known text before a value's secret part, and that part; all of it if it would be too short. */
+export function secretPartOf(value: string) {
   const known =
     webToken.exec(value)?.[1] ?? address.exec(value)?.[1] ?? knownBeginning.exec(value)?.[0] ?? '';
   const end = address.exec(value)?.[2]?.length;

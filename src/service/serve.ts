@@ -10,7 +10,6 @@ import { requestsByPath } from '../metrics/requests.ts';
 import { openContext, type ServeParts, type ServiceContext } from './context.ts';
 import { bind, dashboardUrlOf, urlOf } from './listener/listening.ts';
 import { replicationTold, serveMetrics, tracingOf } from './observation.ts';
-import type { Ready } from './planes/messages.ts';
 import type { ServeConfig } from './settings/config.ts';
 import { surfaceOf } from './surface.ts';
 
@@ -91,8 +90,12 @@ async function listen(context: ServiceContext): Promise<Running> {
     .every(lookForReplicationEvery, tellReplication);
   chores.once(tellReplication);
   void surface.storeReady(); // Reports a fault to the operator without waiting for a probe.
+  const url = urlOf(app, config, tls !== null);
+  const dashboardUrl = dashboardUrlOf(url, config);
   return {
-    ...addressed(urlOf(app, config, tls !== null), config, ready),
+    url,
+    dashboardUrl,
+    setupUrl: ready.setupToken === null ? null : `${dashboardUrl}/setup#${ready.setupToken}`,
     metricsUrl: metrics?.url ?? null,
     routes: [...routes, ...ready.routes],
     reload: async () => tls?.reload(),
@@ -115,9 +118,4 @@ async function listen(context: ServiceContext): Promise<Running> {
       release();
     },
   };
-}
-
-function addressed(url: string, config: ServeConfig, { setupToken }: Ready) {
-  const dashboardUrl = dashboardUrlOf(url, config);
-  return { url, dashboardUrl, setupUrl: setupToken === null ? null : `${dashboardUrl}/setup#${setupToken}` };
 }

@@ -103,11 +103,7 @@ export class Channel<Far extends Services> {
   }
 
   /** A notice that is posted immediately and transfers objects. */
-  notifyMoving<Name extends keyof Far & string>(
-    moved: Transfer,
-    name: Name,
-    ...input: Input<Far, Name>
-  ): void {
+  notifyMoving<Name extends keyof Far & string>(moved: Transfer, name: Name, ...input: Input<Far, Name>) {
     this.#gathered.push({ name, input });
     this.#post(moved);
   }

@@ -14,12 +14,6 @@ export interface TraceContext {
   readonly state: string | null;
 }
 
-interface Parent {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly isSampled: boolean;
-}
-
 const shape = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const nothing = /^0+$/;
 const longestState = 512;
@@ -40,7 +34,7 @@ export function contextOf(
   return { traceId, spanId, parentId: parent?.spanId ?? null, state: parent && stateIn(headers.tracestate) };
 }
 
-function parentIn(header: string | string[] | undefined): Parent | null {
+function parentIn(header: string | string[] | undefined) {
   const [, version, traceId, spanId, flags, rest] = shape.exec(String(header ?? '')) ?? [];
   if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return null;
   if (nothing.test(traceId!) || nothing.test(spanId!)) return null;

@@ -47,10 +47,7 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
 }
 
 /** Throws `AgeError` at the first byte that is not as written. */
-export async function* opened(
-  source: AsyncIterable<Uint8Array>,
-  identity: AgeIdentity,
-): AsyncIterable<Buffer> {
+export async function* opened(source: AsyncIterable<Uint8Array>, identity: AgeIdentity) {
   const bytes = new ByteReader(source);
   try {
     let left = longestHeader;

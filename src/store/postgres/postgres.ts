@@ -163,11 +163,7 @@ async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): 
   return commit(pool, units, attempt + 1);
 }
 
-async function runUnits(
-  client: pg.PoolClient,
-  units: readonly Unit[],
-  isNamed: boolean,
-): Promise<UnitRows[]> {
+async function runUnits(client: pg.PoolClient, units: readonly Unit[], isNamed: boolean) {
   const refusals = new Map<number, WriteRefusal>();
   const rows: UnitRows[] = [];
   for (const [index, unit] of units.entries()) {

@@ -1,5 +1,6 @@
 /** Data for the overview: requests per hour, expiring resources and unused credentials. */
 import { type Selectable, sql } from 'kysely';
+import type { Overview } from '../../contract/overview.ts';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { countOf } from '../engine/page.ts';
 import { auditedRevision } from '../integrity/audited.ts';
@@ -27,12 +28,6 @@ export interface Busy {
   readonly subject: string;
   readonly successes: number;
   readonly failures: number;
-}
-
-export interface WebhookHealth {
-  readonly total: number;
-  readonly failing: number;
-  readonly disabled: number;
 }
 
 export function overview({ lists: db }: Engine) {
@@ -183,7 +178,7 @@ export function overview({ lists: db }: Engine) {
     },
 
     /** The number of webhooks, of enabled ones that are failing, and of disabled ones. */
-    webhookHealth: (organizationId: string): Promise<WebhookHealth> =>
+    webhookHealth: (organizationId: string): Promise<Overview['webhooks']> =>
       db
         .selectFrom('webhooks')
         .leftJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')

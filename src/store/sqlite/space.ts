@@ -14,19 +14,15 @@ const leastFree = 1_000;
 const shareFree = 1 / 8;
 const incremental = 2;
 
-interface Pages {
-  readonly pages: number;
-  readonly free: number;
-  readonly mode: number;
-}
-
 /** Must run before the first table is created; later it requires a VACUUM. */
 export const givesBack = 'PRAGMA auto_vacuum = INCREMENTAL;';
 
 /** Returns true if there may be more to return. */
 export async function giveBack({ name, db, commit }: Engine): Promise<boolean> {
   if (name !== 'sqlite') return false;
-  const found = sql<Pages>`SELECT page_count AS pages, freelist_count AS free, auto_vacuum AS mode
+  const found = sql<
+    Record<'pages' | 'free' | 'mode', number>
+  >`SELECT page_count AS pages, freelist_count AS free, auto_vacuum AS mode
     FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`;
   const { pages, free, mode } = (await found.execute(db)).rows[0]!;
   if (mode !== incremental || free < leastFree || free < pages * shareFree) return false;
