@@ -1,5 +1,4 @@
 /** The whole domain, which the surfaces and the commands use. */
-
 import { egressInto } from '../access/egress.ts';
 import { shownLinksWith } from '../logs/shown-links.ts';
 import { passwordPool } from '../material/password-pool.ts';

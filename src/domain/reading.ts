@@ -2,7 +2,6 @@
  * The part of the domain that answers vault reads and tool calls; the reading plane gets nothing else. The whole
  * domain is built on the same foundation.
  */
-
 import type { Sealed } from '../base/bytes.ts';
 import type { Broker } from '../egress/brokered-call.ts';
 import type { KeyringWrapper } from '../keyring/stored-keyring.ts';

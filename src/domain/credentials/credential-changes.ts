@@ -2,7 +2,6 @@
  * The operations that all kinds of credentials share: find, list, mint, update and revoke. Each change is one
  * transaction with its audit entry; changes to access keys also emit an event.
  */
-
 import type { Action } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
 import type { SearchQuery } from '../../contract/common.ts';

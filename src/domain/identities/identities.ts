@@ -4,7 +4,6 @@
  * that. Any change to the identity, and its end, ends every key that it was issued. An API key that is restricted to
  * vaults neither sees nor creates identities.
  */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByAccessKey } from '../../access/policy.ts';

@@ -1,5 +1,4 @@
 /** The row of an identity: how it is created, changed and presented. */
-
 import type { Egress } from '../../access/egress.ts';
 import { invalid } from '../../contract/errors.ts';
 import type { Identity, IdentityUpdate, LoginMethod } from '../../contract/identities.ts';

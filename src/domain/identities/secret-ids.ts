@@ -3,7 +3,6 @@
  * once, shown once, listed without its secret, expires, and can be limited to a number of logins. Its holder can read
  * what the identity's access keys show, so its creator must be allowed to.
  */
-
 import { invalid } from '../../contract/errors.ts';
 import type { CreatedSecretId, SecretId, SecretIdCreate, SecretIdUpdate } from '../../contract/identities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';

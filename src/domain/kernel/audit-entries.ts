@@ -1,5 +1,4 @@
 /** Builds the entries of the audit log: who did what to which subject. Only the guard writes them. */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';

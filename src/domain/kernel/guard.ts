@@ -7,7 +7,6 @@
  * a row that was found may be used for it: a resource in a vault that the caller has no access to looks like one that
  * doesn't exist.
  */
-
 import type { Caller, Origin } from '../../access/caller.ts';
 import { type Action, allows, common, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction, OwnAction } from '../../contract/audit-actions.ts';

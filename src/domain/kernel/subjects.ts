@@ -2,7 +2,6 @@
  * The subjects of actions, as the guard takes them. A row that was looked up carries in its type the permission it
  * was looked up with, and so does everything derived from it: a row found for reading can't be changed.
  */
-
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Statement } from '../../store/engine/engine.ts';

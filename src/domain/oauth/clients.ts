@@ -4,7 +4,6 @@
  * that). A registration is contained in the client's id, with a keyed signature: nothing is stored, so registrations
  * can't fill the storage. Clients have no secrets. Their names are their own claims.
  */
-
 import { skeletonOf } from '../../contract/look-alikes.ts';
 import { type ClientDocument, clientDocument, clientRegistration, OAuthError } from '../../contract/oauth.ts';
 import { isSafeText } from '../../contract/text.ts';

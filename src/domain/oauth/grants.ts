@@ -3,7 +3,6 @@
  * for how long: never more than they may read themselves. They can see and end their grants whatever their role; the
  * resulting access keys are listed and revoked with all others.
  */
-
 import type { Caller, Origin } from '../../access/caller.ts';
 import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
 import { shownByAccessKey } from '../../access/policy.ts';

@@ -153,10 +153,7 @@ export function tokenRequestsWith(
     return renew(row, token, origin, isRepeated);
   }
 
-  /**
-   * A token that was used before ends the grant; an invented one does not. Telling them apart takes work, which is
-   * not done for an address with many failures.
-   */
+  /** A used token ends the grant, an invented one doesn't; telling them apart is work that a guesser doesn't get. */
   async function refuseUsed(row: OAuthGrantRow, token: string, origin: Origin): Promise<never> {
     const isUsed = attempts.blockedFor(origin.address) === 0 && tokens.isEarlier(token, row);
     if (!isUsed) return refuse(row, origin, 'unknown refresh token');

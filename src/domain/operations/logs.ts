@@ -1,5 +1,4 @@
 /** Reads the request log and the audit log: only the organization's own entries. */
-
 import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';

@@ -3,7 +3,6 @@
  * queries, so that it takes as long with a million log entries as with ten. Every row it names is verified first.
  * Parts that the caller may not see are empty.
  */
-
 import { type Caller, resourceKinds } from '../../access/caller.ts';
 import { type Action, allows, type Grant, holds, vaultsAllowing } from '../../access/policy.ts';
 import { type ResourceType, resourceTypes } from '../../contract/names.ts';

@@ -1,5 +1,4 @@
 /** Moves each kind of row from an older term to the current one: it is verified, sealed again and revised once. */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';

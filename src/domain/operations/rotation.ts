@@ -5,7 +5,6 @@
  * looks the same to callers afterwards, but has a new revision. A row that isn't as it was written is left alone and
  * keeps its term from being retired.
  */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';

@@ -1,5 +1,4 @@
 /** Organizations and their plans, which set the limit of requests. */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Organization, OrganizationUpdate, Plan } from '../../contract/access.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';

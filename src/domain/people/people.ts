@@ -3,7 +3,6 @@
  * together; a change to any of them touches the member's id, so a role, a group or a removal takes effect
  * immediately.
  */
-
 import type { Caller, Origin, Proof } from '../../access/caller.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { AccountRow, PasskeyRow } from '../../store/records/accounts.ts';

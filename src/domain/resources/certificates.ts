@@ -2,7 +2,6 @@
  * Certificates. A certificate is public. Its private key, if it comes with one, is stored as a separate key that the
  * certificate names. A certificate that doesn't match the key it names is refused.
  */
-
 import type { Caller } from '../../access/caller.ts';
 import { shownByPublicHalf } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';

@@ -3,7 +3,6 @@
  * it can't be used to confirm guesses. Each comparison is recorded before anything is decrypted, and so is a refusal
  * because of the rate limit.
  */
-
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';

@@ -3,7 +3,6 @@
  * the counts, the audit entry and the event. Values are sealed before the transaction and opened after it, never
  * within. Together with `sealing`, `lookup`, `writes` and the trash, this is everything that the types share.
  */
-
 import type { ResourceKind } from '../../access/caller.ts';
 import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';

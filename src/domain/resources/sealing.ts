@@ -2,7 +2,6 @@
  * Seals the contents of a vault: the tags and description of a resource, and the values of its versions. The keyring
  * binds everything to its place. Tags can be searched only through a blind index.
  */
-
 import type { Caller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
 import type { Tags } from '../../contract/text.ts';

@@ -3,7 +3,6 @@
  * advance. Any number of these make one transaction, with as few statements as a single one: either all are stored,
  * each with its audit entry, or none.
  */
-
 import type { Caller, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';

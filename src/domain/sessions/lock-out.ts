@@ -89,10 +89,7 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
       await counted(subjectOf(account, factor));
     },
 
-    /**
-     * Counts an attempt at the password of each of these accounts, which share an email address. Returns those that may
-     * be tried, or refuses if none may.
-     */
+    /** Counts an attempt at the password of each account with this address; returns those that may be tried. */
     takeEach: async (accounts: readonly AccountRow[], emailKey: string, origin: Origin) => {
       const ids = new Map(accounts.map(account => [subjectOf(account, 'password'), account.id]));
       const open = await taken(ids.size === 0 ? [nobody(emailKey)] : [...ids.keys()].sort(), origin);

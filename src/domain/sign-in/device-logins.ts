@@ -6,7 +6,6 @@
  * no credential, so the number per address and the total number waiting are limited; so is the number of codes that a
  * member may enter.
  */
-
 import { randomInt } from 'node:crypto';
 import type { Origin } from '../../access/caller.ts';
 import { type GrantedRole, mayOffer } from '../../access/policy.ts';

@@ -3,7 +3,6 @@
  * token is derived from the keyring, so that every start and every replica prints the same one until an organization
  * exists; after that, no setup token works.
  */
-
 import type { Origin } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import type { Digest } from '../../base/bytes.ts';

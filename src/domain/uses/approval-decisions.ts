@@ -3,7 +3,6 @@
  * approve. They are shown what was fingerprinted. A request is decided once, and can't be approved after it has
  * expired.
  */
-
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';

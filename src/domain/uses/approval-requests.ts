@@ -195,10 +195,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
   }
 
   return {
-    /**
-     * Uses up the approval of this call and returns its id; throws `approvalRequired` if there is none. Only the
-     * caller that gets the approval can make the call.
-     */
+    /** Uses up the approval of this call and returns its id; throws `approvalRequired` if there is none. */
     take: (by: Asking, vault: OpenVault, call: ApprovedCall): Promise<string> => {
       const { reader } = by;
       const fingerprint = fingerprintOf(reader, call);

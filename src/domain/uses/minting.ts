@@ -1,5 +1,4 @@
 /** Stores a token returned by a call as a new version of a secret in the same vault, and shows it to no one. */
-
 import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';

@@ -105,10 +105,7 @@ export function secretUsesWith(parts: SecretUseParts) {
     return answerOf(rule, result, stored);
   }
 
-  /**
-   * Sends nothing for a suspended access key, and no call that contains a part of the value: the difference in the
-   * response would reveal that it is one.
-   */
+  /** Sends nothing for a suspended key, nor a part of the value: the response would reveal that it is one. */
   async function refuseGuessing(chosen: Chosen, { response, values, lane }: BrokeredCall): Promise<void> {
     if (response === 'full') checkScrubbed(values);
     if (await suspensions.isSuspended(chosen)) throw refusedUse('use_suspended');

@@ -3,7 +3,6 @@
  * who can choose the destination could send the value to themselves, so every change requires the permission to read
  * it. A rule belongs to the vault of its secret or key, and is found by callers with access to that vault.
  */
-
 import type { Egress } from '../../access/egress.ts';
 import { type Action, readsValue } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';

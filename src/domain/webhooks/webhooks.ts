@@ -3,7 +3,6 @@
  * Its signing secret is shown once, stored sealed, and rotated with the old one in use for one more day. A key that
  * is restricted to vaults neither sees nor creates webhooks.
  */
-
 import { randomBytes } from 'node:crypto';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
