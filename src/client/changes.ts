@@ -1,7 +1,6 @@
 /** Notifies of changed values: first listeners, then objects built from the values. Their errors go to `onError`. */
-import { callSafely } from './callback.ts';
 import { DerivedObject, type DerivedParts } from './derived.ts';
-import { asError, type StrongroomError } from './errors.ts';
+import { asError, callSafely, type StrongroomError } from './errors.ts';
 
 export class Changes {
   readonly #onError: (error: StrongroomError) => void;

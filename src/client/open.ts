@@ -1,8 +1,7 @@
 /** `open({ url, key, secrets })`: a store of declared secrets; it resolves when all of them have a value. */
 import type { CacheStorage } from './cache.ts';
-import { callSafely } from './callback.ts';
 import { Changes } from './changes.ts';
-import { asError, type StrongroomError } from './errors.ts';
+import { asError, callSafely, type StrongroomError } from './errors.ts';
 import { file } from './file-cache.ts';
 import { HeldValues, type Schemas } from './held-values.ts';
 import { type ConnectionOptions, connect, type Receipt, wrong } from './request.ts';

@@ -8,9 +8,8 @@ import { mountOAuthMetadata, paths } from './oauth/metadata.ts';
 import { mountTokenEndpoint } from './oauth/token-endpoint.ts';
 import { mountDocs } from './openapi/docs.ts';
 import { mountGeneral } from './routes/api-callers.ts';
-import { authRoutes } from './routes/auth.ts';
 import { mountAuth } from './routes/auth-visitors.ts';
-import { generalRoutes } from './routes/general.ts';
+import { authRoutes, generalRoutes } from './routes/tables.ts';
 import { surfaceWith } from './surface/surface.ts';
 import type { AppParts } from './surface/surface-parts.ts';
 

@@ -1,12 +1,12 @@
 /**
- * `strongroom login`: signs a person in with their browser and stores the key in a profile, or stores a key that was
+ * `strongroom login` and `strongroom logout`. The first signs a person in with their browser and stores the key in a profile, or stores a key that was
  * created in the dashboard, once the service has accepted it. Such a key is typed unseen or piped in, never an
- * argument.
+ * argument. The second ends a sign-in at the service, and deletes its profile; a stored key stays valid.
  */
 import { fstatSync } from 'node:fs';
 import type { Whoami } from '../../client/api.ts';
-import { flag } from '../../service/settings/options.ts';
-import { UsageError } from '../../service/settings/report.ts';
+import { flag, text } from '../../service/settings/options.ts';
+import { Refusal, UsageError } from '../../service/settings/report.ts';
 import {
   forgetKey,
   keptKey,
@@ -60,6 +60,37 @@ export const command = commandOf({
     if (profiles[name] !== undefined) await endProfile(profiles[name], name);
     if (given.json) printJson({ profile: name, url, ...found });
     else note(`signed in to ${url} (${described(found)}) as profile ${printable(name)}`);
+  },
+});
+
+const logoutOptions = {
+  profile: text('NAME', 'the profile (default: the one in use)'),
+  json: flag('print JSON'),
+};
+
+export const logoutCommand = commandOf({
+  usage: 'logout [flags]',
+  summary: 'sign out, and delete the profile',
+  options: logoutOptions,
+  about:
+    'Revokes the key of a browser sign-in, and deletes the profile with its key. A key that you stored yourself stays\nvalid: revoke it in the dashboard to end it everywhere.',
+  run: async ({ profile, json }) => {
+    const file = profilesFile(process.env);
+    const { current, profiles } = readProfiles(file);
+    const name = profile ?? current;
+    const gone = name === null ? undefined : profiles[name];
+    if (name === null || gone === undefined) throw new Refusal('there is no such profile');
+    const { [name]: _, ...left } = profiles;
+    const ended = await endProfile(gone, name);
+    await storeProfiles(file, current === name ? (Object.keys(left)[0] ?? null) : current, left);
+    const revoked = gone.member !== undefined && ended;
+    if (json) printJson({ profile: name, url: gone.url, revoked });
+    else
+      note(
+        revoked
+          ? `signed out of ${gone.url}, and deleted the profile ${printable(name)}`
+          : `deleted the profile ${printable(name)}; revoke its key in the dashboard if it is no longer needed`,
+      );
   },
 });
 

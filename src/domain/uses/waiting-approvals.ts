@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
 import { iso } from '../../contract/text.ts';
-import type { WaitingApprovals } from '../../contract/waiting-approvals.ts';
+import type { WaitingApprovals } from '../../contract/uses.ts';
 import { ChangeWaits } from '../kernel/change-waits.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Approvals } from './approval-decisions.ts';

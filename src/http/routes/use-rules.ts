@@ -4,7 +4,6 @@ import { listOf } from '../../contract/common.ts';
 import { usePresets } from '../../contract/use-presets.ts';
 import * as rules from '../../contract/use-rules.ts';
 import * as uses from '../../contract/uses.ts';
-import { waitingApprovals, waitingQuery } from '../../contract/waiting-approvals.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import { heldPath } from '../../metrics/requests.ts';
@@ -67,8 +66,8 @@ export function decisionRoutes({ approvals, approvalWatch, accounts, guard }: Do
       summary:
         'Wait until the list of calls that wait for an approval changes, and get it; requires `approvals:read`',
       needs: 'session',
-      query: waitingQuery,
-      answer: waitingApprovals,
+      query: uses.waitingQuery,
+      answer: uses.waitingApprovals,
       handle: ({ as, origin, query, reply }) => {
         const { session, caller } = as;
         // The cookie is not changed: the browser may have another session's cookie by now.

@@ -47,6 +47,5 @@ export type {
 export { keyOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
-export type { Approval } from '../../../src/contract/uses.ts';
-export type { WaitingApprovals } from '../../../src/contract/waiting-approvals.ts';
+export type { Approval, WaitingApprovals } from '../../../src/contract/uses.ts';
 export type { Delivery, Webhook, WebhookWithSecret } from '../../../src/contract/webhooks.ts';
