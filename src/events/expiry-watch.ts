@@ -7,7 +7,7 @@ import type { NewId } from '../contract/id.ts';
 import { eventOf } from '../domain/kernel/events.ts';
 import type { Stamps } from '../domain/kernel/stamps.ts';
 import { stateAt } from '../domain/resources/lifecycle.ts';
-import { UnitsRefused } from '../store/engine/engine.ts';
+import { isStored } from '../store/engine/engine.ts';
 import type { ExpiryWindow } from '../store/records/outbox.ts';
 import type { AuditedResource, ResourceRow } from '../store/records/resources.ts';
 import type { Store } from '../store/store.ts';
@@ -87,8 +87,6 @@ export class ExpiryWatch {
     const kind = stateAt(row, time) === 'expired' ? 'resource.expired' : 'resource.near_expiry';
     const event = eventOf(kind, { ...row, expirationDate }, time, newId);
     const statements = [store.outbox.addNotice(notice), store.outbox.add(stamps.stampEvent(event))];
-    await store.commit([{ statements }]).then(onEvent, error => {
-      if (!(error instanceof UnitsRefused)) throw error; // Refused: another replica created it.
-    });
+    if (await isStored(store.commit([{ statements }]))) onEvent();
   }
 }

@@ -5,7 +5,7 @@
 import type { NewId } from '../contract/id.ts';
 import { newDelivery } from '../domain/webhooks/deliveries.ts';
 import type { WebhookTargets } from '../domain/webhooks/targets.ts';
-import { UnitsRefused } from '../store/engine/engine.ts';
+import { isStored } from '../store/engine/engine.ts';
 import type { StoredEvent } from '../store/records/outbox.ts';
 import type { Store } from '../store/store.ts';
 
@@ -43,11 +43,6 @@ export async function fanOut({ store, targets, now, newId }: FanOutParts): Promi
     ...(deliveries.length === 0 ? [] : [store.deliveries.addAll(deliveries)]),
     ...webhookIds.map(id => store.webhooks.arrive(id, time)),
   ];
-  try {
-    await store.commit([{ statements }], { patience });
-  } catch (error) {
-    if (error instanceof UnitsRefused) return { ...none, more: true }; // Another replica was first.
-    throw error;
-  }
+  if (!(await isStored(store.commit([{ statements }], { patience })))) return { ...none, more: true };
   return { events, webhookIds, more: events.length === batch };
 }

@@ -9,7 +9,7 @@
 import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
 import type { PublicBytes } from '../base/bytes.ts';
 import { Chores } from '../base/chores.ts';
-import { UnitsRefused } from '../store/engine/engine.ts';
+import { isStored } from '../store/engine/engine.ts';
 import type { CheckpointRow, LogHeadRow, Stream } from '../store/records/logs.ts';
 import type { Store } from '../store/store.ts';
 import { type Head, headDigest, isMarked, type Marker } from './chain.ts';
@@ -112,13 +112,8 @@ export class Checkpointer {
     const row = this.#row(await this.#newest(), moved, all);
     const statements = [store.logs.addCheckpoint(row)];
     if (isFull(row.number)) statements.push(store.logs.removeCheckpoints(row.number - fullEvery));
-    try {
-      await store.commit([{ statements }]);
-    } catch (error) {
-      // Another replica took the number first. Its checkpoint counts, and ours follows a second later.
-      if (error instanceof UnitsRefused) return;
-      throw error;
-    }
+    // If another replica took the number first, its checkpoint counts, and ours follows a second later.
+    if (!(await isStored(store.commit([{ statements }])))) return;
     this.#signed = all;
     this.#note(row);
     await this.#parts.keep(row);

@@ -7,7 +7,7 @@
  * While a writer has unfiled blocks, the store records the first of them, so that they can be filed after a crash.
  */
 import { isId } from '../contract/id.ts';
-import { type Statement, UnitsRefused } from '../store/engine/engine.ts';
+import { isStored, type Statement } from '../store/engine/engine.ts';
 import type { LogCountRow, Stream } from '../store/records/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
@@ -125,11 +125,7 @@ async function fileStretch(parts: FilingParts, writer: string, fromId: string): 
   if (next !== null) statements.push(requestLogs.leave({ writer, from_id: next }));
   if (last !== undefined) statements.push(setHead(parts, 'request', last));
   if (rows.length > 0) statements.push(requestLogs.addToIndex(rows), logs.count(countsOf('request', rows)));
-  try {
-    await commit([{ statements }]);
-  } catch (error) {
-    if (!(error instanceof UnitsRefused)) throw error; // Another process was first.
-  }
+  await isStored(commit([{ statements }]));
   return next;
 }
 

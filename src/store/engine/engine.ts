@@ -74,6 +74,17 @@ export class UnitsRefused extends Error {
   }
 }
 
+/** Whether a submission was stored. False if it was refused, because another process was first. */
+export async function isStored(submission: Promise<unknown>): Promise<boolean> {
+  try {
+    await submission;
+    return true;
+  } catch (error) {
+    if (error instanceof UnitsRefused) return false;
+    throw error;
+  }
+}
+
 /** `all`: anything may have changed. `isOwn`: this thread made the change. */
 export type ChangeListener = (touched: readonly string[] | 'all', isOwn?: boolean) => void;
 

@@ -5,7 +5,7 @@
 
 import type { Selectable } from 'kysely';
 import { publicBytes } from '../../base/bytes.ts';
-import { type Engine, type Statement, statement, UnitsRefused } from '../engine/engine.ts';
+import { type Engine, isStored, type Statement, statement } from '../engine/engine.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
 import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { AccountTable, LockOutTable, PasskeyTable, SessionTable } from '../schema/schema.ts';
@@ -119,13 +119,7 @@ export function accounts({ db, commit }: Engine) {
               .set(after)
               .where('subject', '=', before.subject)
               .where('stamp', '=', before.stamp);
-      try {
-        await commit([{ statements: [statement(count, { expect: 1 }), statement(forget)] }]);
-        return true;
-      } catch (error) {
-        if (error instanceof UnitsRefused) return false;
-        throw error;
-      }
+      return isStored(commit([{ statements: [statement(count, { expect: 1 }), statement(forget)] }]));
     },
 
     clearAttempts: (subject: string): Statement =>

@@ -1,6 +1,6 @@
 /** CLI sign-ins: digests of their codes, the client's description of itself, and who approved them. */
 import type { Selectable } from 'kysely';
-import { type Engine, type Statement, statement, UnitsRefused } from '../engine/engine.ts';
+import { type Engine, isStored, type Statement, statement } from '../engine/engine.ts';
 import { countOf } from '../engine/page.ts';
 import type { DeviceLoginTable } from '../schema/schema.ts';
 
@@ -21,13 +21,7 @@ export function deviceLogins({ db, commit }: Engine) {
     async add(row: DeviceLoginRow): Promise<boolean> {
       const over = db.deleteFrom('device_logins').where('expires_at', '<=', row.created_at);
       const insert = db.insertInto('device_logins').values(row);
-      try {
-        await commit([{ statements: [statement(over), statement(insert)] }]);
-        return true;
-      } catch (error) {
-        if (error instanceof UnitsRefused) return false;
-        throw error;
-      }
+      return isStored(commit([{ statements: [statement(over), statement(insert)] }]));
     },
 
     /** Refused as stale if another decision came first. */
