@@ -192,7 +192,7 @@ async function growth(): Promise<string> {
     await compare(`1,000 vaults, all of them read, against ten vaults`, all(few), all(thousand)),
   );
   const [small, large] = [await fill({ vaults: [10] }), await fill({ vaults: [manySecrets] })];
-  const secrets = `${count(manySecrets)} secrets in the vault, against 10 (bytes grow alike)`;
+  const secrets = `${count(manySecrets)} secrets in the vault, against 10`;
   rows.push(await compare(secrets, all(small), all(large)));
   for (const filled of [empty, full, few, thousand, many, small, large]) filled.remove();
   return `## Growth\n\n${table(['what', 'requests/s before', 'requests/s after', 'kept', 'memory MB'], rows)}\n`;

@@ -29,6 +29,8 @@ function told({ status, headers, text }: Answer): string {
       if (!order.has(one)) order.set(one, order.size);
       return `id ${order.get(one)}`;
     })
+    // A mount's accessor is the beginning of an id, which is a time.
+    .replace(/"kv_[0-9a-f]{8}"/g, '"kv"')
     .replace(/world (?:one|other)/g, 'world')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
     .replace(/"last_used_at":(?:"time"|null)/g, '') // Written a moment later.
