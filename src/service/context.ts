@@ -13,7 +13,7 @@ import type { StartThread } from '../threads/thread.ts';
 import { checkBackups } from './backups/scheduled-backups.ts';
 import { addressAdvice, checkListener, isEncrypted } from './listener/listening.ts';
 import type { Tls } from './listener/tls.ts';
-import { type Opened, type OpenParts, openData, withAskedPassphrase } from './opening/open-data.ts';
+import { type OpenParts, openData, withAskedPassphrase } from './opening/open-data.ts';
 import { Management } from './planes/management.ts';
 import type { ManagementData, PlaneData } from './planes/messages.ts';
 import { Uses } from './planes/uses.ts';
@@ -32,22 +32,7 @@ export interface ServeParts {
   readonly sparing?: boolean;
 }
 
-export interface ServiceContext {
-  readonly config: ServeConfig;
-  readonly parts: ServeParts;
-  readonly tls: Tls | null;
-  readonly opened: Opened;
-  readonly management: Management;
-  readonly uses: Uses;
-  /** The metrics of the other planes, which survive a restart of their threads. */
-  readonly meters: Readonly<Record<'management' | 'uses', Meter>>;
-  readonly managementData: () => ManagementData;
-  readonly usesData: () => PlaneData;
-  /** Releases the lock, so that another process can serve the same data. */
-  release(): void;
-  /** Cleans up after a failed start. */
-  abandon(): Promise<void>;
-}
+export type ServiceContext = Awaited<ReturnType<typeof contextOver>>;
 
 /** Checks the Config, opens the data and starts the management plane's thread. A failure leaves nothing behind. */
 export async function openContext(given: ServeConfig, parts: ServeParts): Promise<ServiceContext> {
@@ -66,63 +51,60 @@ export async function openContext(given: ServeConfig, parts: ServeParts): Promis
   }
 }
 
-/** The management plane's thread starts first, so that it loads its code while this thread opens the data. */
-async function contextOver(
-  config: ServeConfig,
-  tls: Tls | null,
-  parts: ServeParts,
-  release: () => void,
-): Promise<ServiceContext> {
+/**
+ * The management plane's thread starts first, so that it loads its code while this thread opens the data. `release`
+ * releases the lock, so that another process can serve the same data.
+ */
+async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServeParts, release: () => void) {
   const management = new Management(parts.report, parts.startPlane);
   const uses = new Uses(parts.report, parts.startPlane);
   try {
     makeFolder(config.data);
     const sibling = among(management.plane.sibling, uses.plane.sibling);
     const opened = await openData(config, true, wallClock(parts.movedClock ?? null), parts, sibling);
+    /** The metrics of the other planes, which survive a restart of their threads. */
     const meters = { management: new Meter(), uses: new Meter() };
-    const context = { config, tls, parts, management, uses, meters, opened, release };
+    const usesData = (): PlaneData => ({
+      config,
+      writer: opened.store.writerPort?.() ?? null,
+      keyring: opened.keyring.handOver(),
+      storedKeyring: opened.storedKeyring,
+      signed: opened.signed,
+      movedClock: parts.movedClock ?? null,
+      meter: meters.uses.buffer,
+    });
+    const managementData = (): ManagementData => ({
+      ...usesData(),
+      meter: meters.management.buffer,
+      accepted: management.hasBegun ? [] : opened.accepted,
+      encrypted: tls !== null,
+      sparing: parts.sparing ?? false,
+      timeouts: parts.timeouts,
+      passwordCosts: parts.passwordCosts,
+    });
+    /** Cleans up after a failed start. */
+    const abandon = async () => {
+      await management.plane.terminate(); // First, because it would report that the writer has ended.
+      await opened.store.close();
+      release();
+    };
     return {
-      ...context,
-      managementData: () => managementData(context),
-      usesData: () => ({ ...planeData(context), meter: meters.uses.buffer }),
-      abandon: async () => {
-        await management.plane.terminate(); // First, because it would report that the writer has ended.
-        await opened.store.close();
-        release();
-      },
+      config,
+      tls,
+      parts,
+      management,
+      uses,
+      meters,
+      opened,
+      usesData,
+      managementData,
+      release,
+      abandon,
     };
   } catch (error) {
     await management.plane.terminate();
     throw error;
   }
-}
-
-type Context = Omit<ServiceContext, 'managementData' | 'usesData' | 'abandon'>;
-
-/** The data that another plane begins with. */
-function planeData({ config, parts, opened }: Context): Omit<PlaneData, 'meter'> {
-  const { store, keyring, storedKeyring, signed } = opened;
-  return {
-    config,
-    writer: store.writerPort?.() ?? null,
-    keyring: keyring.handOver(),
-    storedKeyring,
-    signed,
-    movedClock: parts.movedClock ?? null,
-  };
-}
-
-function managementData(context: Context): ManagementData {
-  const { tls, parts, opened, management, meters } = context;
-  return {
-    ...planeData(context),
-    meter: meters.management.buffer,
-    accepted: management.hasBegun ? [] : opened.accepted,
-    encrypted: tls !== null,
-    sparing: parts.sparing ?? false,
-    timeouts: parts.timeouts,
-    passwordCosts: parts.passwordCosts,
-  };
 }
 
 function lockData(config: ServeConfig): { release(): void } | null {
