@@ -3,9 +3,7 @@
  * the response. Whatever the receiver does, it ends with a result.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Webhook } from 'standardwebhooks';
 import type { Egress } from '../access/egress.ts';
-import { remembering } from '../base/memo.ts';
 import {
   AddressRefused,
   type Agents,
@@ -14,6 +12,7 @@ import {
   type Resolve,
   requestTo,
 } from '../egress/connections.ts';
+import { signatureOf } from './webhook-signature.ts';
 
 /** A message and its receiver. */
 export interface Delivery {
@@ -43,8 +42,6 @@ interface SenderParts {
 
 const defaultPatience = 10_000;
 const mostAnswer = 4 * 1024;
-const mostSigners = 1_000;
-const signerOf = remembering(mostSigners, (secret: string) => new Webhook(secret));
 
 export type Sender = ReturnType<typeof senderWith>;
 
@@ -104,8 +101,6 @@ function attempt(
 
 function open(agents: Agents, url: URL, message: Delivery): ClientRequest {
   const { id, body, at, secrets } = message;
-  // By the Standard Webhooks specification: one signature per secret in use.
-  const signatures = secrets.map(secret => signerOf(secret).sign(id, new Date(at), body));
   return requestTo(url, agents, {
     method: 'POST',
     headers: {
@@ -116,7 +111,7 @@ function open(agents: Agents, url: URL, message: Delivery): ClientRequest {
       'user-agent': 'Strongroom-Webhooks',
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(at / 1000)),
-      'webhook-signature': signatures.join(' '),
+      'webhook-signature': signatureOf(secrets, id, at, body),
     },
   });
 }
