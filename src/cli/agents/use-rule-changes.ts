@@ -8,8 +8,7 @@ import { type Admin, adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { printCreated } from '../terminal/output.ts';
-import { done, printable } from '../terminal/terminal.ts';
+import { done, printable, printCreated } from '../terminal/terminal.ts';
 import { foundRule } from './use-rules.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });

@@ -6,8 +6,7 @@ import { counted, UsageError } from '../../service/settings/report.ts';
 import { type Admin, adminFor, adminIn, foundIn, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { type Command, commandOf } from '../terminal/command.ts';
-import { outOption, printCreated } from '../terminal/output.ts';
-import { done, printable, printJson, table } from '../terminal/terminal.ts';
+import { done, outOption, printable, printCreated, printJson, table } from '../terminal/terminal.ts';
 
 type Collection = 'members' | 'groups';
 

@@ -5,8 +5,7 @@ import { Refusal } from '../../service/settings/report.ts';
 import { inVault, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { outOption, printCreated } from '../terminal/output.ts';
-import { done, printable, printList } from '../terminal/terminal.ts';
+import { done, outOption, printable, printCreated, printList } from '../terminal/terminal.ts';
 
 const { vault, ...others } = serviceOptions;
 const options = {

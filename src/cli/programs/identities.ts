@@ -4,8 +4,7 @@ import { text, whole } from '../../service/settings/options.ts';
 import { type Admin, adminIn, foundIn, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { outOption, printCreated } from '../terminal/output.ts';
-import { done, printable, printList } from '../terminal/terminal.ts';
+import { done, outOption, printable, printCreated, printList } from '../terminal/terminal.ts';
 
 const { vault: _, ...options } = serviceOptions;
 const day = 86_400_000;

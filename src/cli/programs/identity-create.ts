@@ -7,8 +7,7 @@ import { adminFor } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
-import { printCreated } from '../terminal/output.ts';
-import { printable } from '../terminal/terminal.ts';
+import { printable, printCreated } from '../terminal/terminal.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
 const options = {

@@ -3,8 +3,7 @@ import { text } from '../../service/settings/options.ts';
 import { adminIn, listed } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
-import { printCreated } from '../terminal/output.ts';
-import { printable, printList } from '../terminal/terminal.ts';
+import { printable, printCreated, printList } from '../terminal/terminal.ts';
 
 const { vault: _, ...options } = serviceOptions;
 

@@ -1,4 +1,5 @@
 /** Output for people: names without control characters, colour only on a terminal, and JSON on request. */
+import { text } from '../../service/settings/options.ts';
 
 /** Names come from others: characters that would move the cursor, or hide or reverse text, are shown as numbers. */
 export function printable(text: string): string {
@@ -48,4 +49,23 @@ export function table(rows: readonly (readonly string[])[]): string {
           .trimEnd()}\n`,
     )
     .join('');
+}
+
+/** Unlike a redirection, it creates a file that only its owner can read. */
+export const outOption = { out: text('FILE', 'write to FILE, which only you can read') };
+
+export async function printTo(file: string | null, content: string): Promise<void> {
+  if (file === null) process.stdout.write(content);
+  else await (await import('../../base/durable-file.ts')).writeDurably(file, content);
+}
+
+interface OutputValues {
+  readonly json: boolean;
+  readonly out?: string | null;
+}
+
+/** Prints what was created: as JSON, or the one line that the next program needs, and what it is to the person. */
+export async function printCreated(values: OutputValues, created: object, line: string, said: string | null) {
+  if (!values.json && said !== null) note(said);
+  await printTo(values.out ?? null, `${values.json ? JSON.stringify(created) : line}\n`);
 }

@@ -3,7 +3,7 @@ import { choice, type Environment, names, text } from '../../service/settings/op
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf, wholeVault } from '../connection/vaults.ts';
 import { commandOf } from '../terminal/command.ts';
-import { outOption, printTo } from '../terminal/output.ts';
+import { outOption, printTo } from '../terminal/terminal.ts';
 import { chosen } from './environment.ts';
 import { formats, githubMasks, write } from './export-formats.ts';
 import { unsafeNames } from './unsafe-names.ts';

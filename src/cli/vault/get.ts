@@ -3,8 +3,7 @@ import { flag, text } from '../../service/settings/options.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf } from '../connection/vaults.ts';
 import { commandOf } from '../terminal/command.ts';
-import { printTo } from '../terminal/output.ts';
-import { printJson } from '../terminal/terminal.ts';
+import { printJson, printTo } from '../terminal/terminal.ts';
 
 const options = {
   ...serviceOptions,

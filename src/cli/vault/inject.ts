@@ -5,7 +5,7 @@ import { referenceIn, resolver } from '../connection/references.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { outOption, printTo } from '../terminal/output.ts';
+import { outOption, printTo } from '../terminal/terminal.ts';
 import { refuseUnsafe, unsafeNames } from './unsafe-names.ts';
 
 const { json: _, ...place } = serviceOptions;

@@ -13,7 +13,7 @@ import {
 import { UsageError } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
-import { outOption, printCreated } from '../terminal/output.ts';
+import { outOption, printCreated } from '../terminal/terminal.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const kinds = ['secret', 'key', 'certificate'] as const;

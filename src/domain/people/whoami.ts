@@ -1,8 +1,8 @@
 /** Describes the caller: the organization, the member if there is one, and their permissions. */
 import { type Caller, memberBehind } from '../../access/caller.ts';
+import type { Whoami } from '../../contract/access.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';
-import type { Whoami } from '../../contract/whoami.ts';
 import { rolesListed } from '../credentials/member-rights.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -2,7 +2,6 @@
 import * as access from '../../contract/access.ts';
 import { searchQuery } from '../../contract/common.ts';
 import * as people from '../../contract/members.ts';
-import { whoami } from '../../contract/whoami.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { readOnlyMembers } from '../listener/read-only.ts';
 import { collectionRoutes } from './collection.ts';
@@ -75,7 +74,7 @@ export function accessRoutes(domain: Domain): Route<Permissions>[] {
       tag: 'organization',
       summary: 'Get who is calling: organization, member, role and expiry',
       needs: { all: ['organization:read'] },
-      answer: whoami,
+      answer: access.whoami,
       handle: ({ permits: [permit] }) => domain.accounts.whoami(permit),
     }),
     route('GET /v1/organization', {
