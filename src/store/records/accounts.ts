@@ -100,7 +100,8 @@ export function accounts({ db, commit }: Engine) {
       const note = db
         .updateTable('sessions')
         .set({ used_at, stamp })
-        .where(({ and }) => and({ id, revision }))
+        .where('id', '=', id)
+        .where('revision', '=', revision)
         .where('used_at', '<', used_at);
       await commit([{ statements: [statement(note)] }]);
     },

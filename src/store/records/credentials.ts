@@ -110,7 +110,9 @@ export function credentials({ db, lists, commit }: Engine) {
       const noted = db
         .updateTable('credentials')
         .set({ narrowing_key, stamp })
-        .where(({ and }) => and({ id, revision, narrowing_key: null }));
+        .where('id', '=', id)
+        .where('revision', '=', revision)
+        .where('narrowing_key', 'is', null);
       await commit([{ statements: [statement(noted)], touches: [id] }]);
     },
 

@@ -63,7 +63,8 @@ export function identities({ db, lists }: Engine) {
         db
           .updateTable('identities')
           .set({ last_login_at })
-          .where(({ and }) => and({ id, revision })),
+          .where('id', '=', id)
+          .where('revision', '=', revision),
         { expect: 1 },
       ),
   };

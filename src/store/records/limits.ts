@@ -30,7 +30,8 @@ export function limits({ db, commit }: Engine) {
       const found = db
         .selectFrom('rate_windows')
         .select('count')
-        .where(({ and }) => and({ subject_id: subjectId, window_start: windowStart }));
+        .where('subject_id', '=', subjectId)
+        .where('window_start', '=', windowStart);
       return (await found.executeTakeFirst())?.count ?? 0;
     },
 

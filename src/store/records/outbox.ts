@@ -61,7 +61,9 @@ export function outbox({ db, commit, insertingInto }: Engine) {
       const found = db
         .selectFrom('expiry_notices')
         .select('days')
-        .where(({ and }) => and({ resource_id, version, expiration_date }))
+        .where('resource_id', '=', resource_id)
+        .where('version', '=', version)
+        .where('expiration_date', '=', expiration_date)
         .where('days', '<=', days)
         .limit(1);
       return (await found.executeTakeFirst()) !== undefined;

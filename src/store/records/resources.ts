@@ -28,7 +28,7 @@ export function resources(engine: Engine) {
     db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision());
 
   const named = (vaultId: string, type: string, name: string) =>
-    audited().where(({ and }) => and({ vault_id: vaultId, type, name }));
+    audited().where('vault_id', '=', vaultId).where('type', '=', type).where('name', '=', name);
 
   const versions = (from = db) => from.selectFrom('versions').selectAll();
 
@@ -76,7 +76,9 @@ export function resources(engine: Engine) {
     vaultByName: (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
       audited()
         .where('organization_id', '=', organizationId)
-        .where(({ and }) => and({ type: 'vault', name, deleted_at: null }))
+        .where('type', '=', 'vault')
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
         .executeTakeFirst(),
 
     withValue: async (vaultId: string, id: string): Promise<ResourceWithValue | undefined> => {

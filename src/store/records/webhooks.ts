@@ -139,7 +139,10 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
 
     /** Releases a queue. Returns false if a delivery arrived after `arrivals` was read, or the lease was lost. */
     async release(id: string, holder: string, arrivals: number, dueAt: number | null): Promise<boolean> {
-      const held = leases().where(({ and }) => and({ webhook_id: id, leased_by: holder, arrivals }));
+      const held = leases()
+        .where('webhook_id', '=', id)
+        .where('leased_by', '=', holder)
+        .where('arrivals', '=', arrivals);
       const released = await lease(held.set({ leased_by: null, leased_until: null, due_at: dueAt }));
       return released.length === 1;
     },
