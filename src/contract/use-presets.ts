@@ -1,5 +1,6 @@
 /** Use rules for well-known services, as a starting point: restrict the paths to what the agent needs. */
 import type { UseMethod } from './use-names.ts';
+import type { Placement } from './use-rules.ts';
 
 export interface UsePreset {
   readonly id: string;
@@ -7,10 +8,7 @@ export interface UsePreset {
   readonly hosts: readonly string[];
   readonly methods: readonly UseMethod[];
   readonly paths: readonly string[];
-  readonly place:
-    | { readonly type: 'bearer' }
-    | { readonly type: 'header'; readonly name: string; readonly prefix?: string }
-    | { readonly type: 'basic'; readonly username: string | null };
+  readonly place: Placement;
   readonly request_headers: readonly string[];
 }
 

@@ -59,20 +59,12 @@ export function alternativeNamesOf(tbs: readonly Der[]): string[] {
   return found.flatMap(item => sequence(readDer(octets(sequence(item).at(-1)))).flatMap(formatOne));
 }
 
+const textKinds: Readonly<Record<number, string>> = { 129: 'email', 130: 'dns', 134: 'uri' };
+
 /** Kinds that are not needed here (directory names, other names) are left out. */
 function formatOne({ tag, body }: Der): string[] {
-  switch (tag) {
-    case 0x81:
-      return [`email:${ascii(body)}`];
-    case 0x82:
-      return [`dns:${ascii(body)}`];
-    case 0x86:
-      return [`uri:${ascii(body)}`];
-    case 0x87:
-      return [`ip:${formatAddress(body)}`];
-    default:
-      return [];
-  }
+  if (tag === 0x87) return [`ip:${formatAddress(body)}`];
+  return tag in textKinds ? [`${textKinds[tag]}:${ascii(body)}`] : [];
 }
 
 /** An IA5String, and printable: a zero byte in a name once made browsers accept the part before it. */

@@ -52,19 +52,14 @@ export function protocolServer({ version, naming, hasKey }: Served, run: Run): S
   return server;
 }
 
-/** The answer to a message that the SDK can't read, which it would leave unanswered. */
-function malformed(id: string | number): ProtocolAnswer {
-  return {
-    jsonrpc: '2.0',
-    id,
-    error: { code: INVALID_REQUEST, message: 'Invalid Request: a field is not valid' },
-  };
-}
-
 /** Answers one request in this process. */
 export async function askServer(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
   const { id } = message;
-  if (!isJSONRPCRequest(message)) return malformed(id);
+  if (!isJSONRPCRequest(message)) {
+    // The SDK would leave unanswered what it can't read.
+    const error = { code: INVALID_REQUEST, message: 'Invalid Request: a field is not valid' };
+    return { jsonrpc: '2.0', id, error };
+  }
   const [near, far] = InMemoryTransport.createLinkedPair();
   const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
     near.onmessage = resolve;

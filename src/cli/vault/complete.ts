@@ -83,10 +83,6 @@ async function secretNames(rest: readonly string[]): Promise<string[]> {
 type Listing = 'listVaults' | 'listGroups' | 'listMembers';
 
 async function namesOf(listing: Listing, rest: readonly string[]): Promise<string[]> {
-  const list: (
-    asked: object,
-  ) => Promise<{ data: readonly { name: string }[]; pagination: { total: number } }> = adminFor(
-    settingsIn(rest),
-  )[listing];
+  const list: Parameters<typeof listed<object, { name: string }>>[0] = adminFor(settingsIn(rest))[listing];
   return (await listed(list)).map(({ name }) => name);
 }
