@@ -14,7 +14,7 @@ export function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
   return arrayUpTo(most, item).min(1, { error: 'must not be empty; omit it for no restriction' });
 }
 
-const token = z.string().meta({ description: 'The credential itself, returned only when it is created.' });
+const token = z.string().describe('The credential itself, returned only when it is created.');
 
 // API keys
 
@@ -70,10 +70,11 @@ export const apiKey = z
     role,
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),
-    member_id: id.nullable().meta({
-      description:
+    member_id: id
+      .nullable()
+      .describe(
         'The member it belongs to: the one who created it, directly or with another API key, or who is signed in with it on a command line. It never has more permissions than they have, and ends with their membership. Null if the operator created it.',
-    }),
+      ),
   })
   .meta({ id: 'ApiKey', example: exampleApiKey });
 export type ApiKey = z.output<typeof apiKey>;
@@ -97,17 +98,18 @@ export const accessKeyRestrictions = {
   kinds: kinds.nullable().optional(),
   names: namePatterns.nullable().optional(),
   names_only: flag.optional(),
-  may_use: flag.optional().meta({
-    description:
+  may_use: flag
+    .optional()
+    .describe(
       'Whether it may use secrets and keys through their use rules. With `names_only`, it can use what it can’t read.',
-  }),
+    ),
   cidrs: cidrs
     .nullable()
     .optional()
     .meta({ example: ['10.0.0.0/8'] }),
   expiration_date: expiry,
   max_uses: count(1, 1_000_000_000).nullable().optional(),
-  rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests per minute.' }),
+  rate_limit: count(1, 1_000_000).nullable().optional().describe('Requests per minute.'),
 };
 
 export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...accessKeyRestrictions }).meta({
@@ -147,10 +149,11 @@ export const accessKey = z
     max_uses: z.int().nullable(),
     uses: z.int(),
     rate_limit: z.int().nullable(),
-    identity_id: id.nullable().meta({
-      description:
+    identity_id: id
+      .nullable()
+      .describe(
         'The identity whose login created it; any change to that identity ends it. Null for all others.',
-    }),
+      ),
   })
   .meta({ id: 'AccessKey', example: exampleAccessKey });
 export type AccessKey = z.output<typeof accessKey>;
@@ -202,13 +205,12 @@ export const mostEnterpriseLimit = 100_000_000;
 export const organizationUpdate = z
   .strictObject({
     name: name.optional(),
-    plan: oneOf(planNames)
+    plan: oneOf(planNames).optional().describe('Only a signed-in owner can change it, not an API key.'),
+    enterprise_limit: count(0, mostEnterpriseLimit)
       .optional()
-      .meta({ description: 'Only a signed-in owner can change it, not an API key.' }),
-    enterprise_limit: count(0, mostEnterpriseLimit).optional().meta({
-      description:
+      .describe(
         'Requests per minute on the enterprise plan; 0 is unlimited. Only a signed-in owner can change it.',
-    }),
+      ),
   })
   .meta({ id: 'OrganizationUpdate', example: { name: 'Example Ltd' } });
 export type OrganizationUpdate = z.output<typeof organizationUpdate>;
@@ -217,7 +219,7 @@ export const organization = z
     id,
     name: z.string(),
     plan: z.enum(planNames),
-    rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
+    rate_limit: z.int().nullable().describe('Requests per minute; null if unlimited.'),
     ...recordTimes,
   })
   .meta({
@@ -230,18 +232,20 @@ export type Organization = z.output<typeof organization>;
 
 export const whoami = z
   .object({
-    kind: z.enum(['api-key', 'member']).meta({ description: 'What the caller authenticated as.' }),
+    kind: z.enum(['api-key', 'member']).describe('What the caller authenticated as.'),
     id,
     name: z.string(),
     organization: z.object({ id, name: z.string() }),
-    member: z.object({ id, email: z.string() }).nullable().meta({
-      description:
+    member: z
+      .object({ id, email: z.string() })
+      .nullable()
+      .describe(
         'The member who is signed in or to whom the API key belongs; null if it belongs to no member.',
-    }),
+      ),
     role: z.enum(roleNames),
-    grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
-      description: 'The member’s roles in single vaults, granted directly or through groups.',
-    }),
+    grants: z
+      .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) }))
+      .describe('The member’s roles in single vaults, granted directly or through groups.'),
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),
     expiration_date: timestamp.nullable(),

@@ -34,7 +34,7 @@ export const email = shownLine(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+
 /** A browser's response to a challenge. The verifying library checks all its fields. */
 const credential = z
   .looseObject({ id: z.string().max(2048), rawId: z.string().max(2048), response: z.looseObject({}) })
-  .meta({ description: 'A PublicKeyCredential in its JSON form (WebAuthn Level 3).' });
+  .describe('A PublicKeyCredential in its JSON form (WebAuthn Level 3).');
 const exampleCredential = { id: 'AbCd…', rawId: 'AbCd…', type: 'public-key', response: {} };
 export type PasskeyCredential = z.output<typeof credential>;
 
@@ -159,33 +159,29 @@ export const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) }).m
 export const signedIn = z.object({
   member: z.object({ id, email: z.string(), role: z.enum(roleNames) }),
   organization: z.object({ id, name: z.string(), plan: z.enum(planNames) }),
-  permissions: z
-    .array(z.enum(scopeNames))
-    .meta({ description: 'The permissions of the role in the organization.' }),
-  grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
-    description: 'Roles in single vaults, granted directly or through groups.',
-  }),
+  permissions: z.array(z.enum(scopeNames)).describe('The permissions of the role in the organization.'),
+  grants: z
+    .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) }))
+    .describe('Roles in single vaults, granted directly or through groups.'),
   second_factor: z.boolean(),
   has_password: z.boolean(),
   passkeys: z.int(),
-  single_sign_on: z
-    .boolean()
-    .meta({ description: 'Whether the person has signed in through single sign-on before.' }),
+  single_sign_on: z.boolean().describe('Whether the person has signed in through single sign-on before.'),
 });
 export type SignedIn = z.output<typeof signedIn>;
 
 export const authState = z
   .object({
     setup_required: z.boolean(),
-    nobody_joined: z.boolean().meta({
-      description: 'True if an organization exists but none of its members has joined yet.',
-    }),
+    nobody_joined: z
+      .boolean()
+      .describe('True if an organization exists but none of its members has joined yet.'),
     signed_in: signedIn.nullable(),
     methods: z.object({
       password: z.literal(true),
-      passkey: z.boolean().meta({
-        description: 'False if the service is opened by IP address, which browsers don’t allow for passkeys.',
-      }),
+      passkey: z
+        .boolean()
+        .describe('False if the service is opened by IP address, which browsers don’t allow for passkeys.'),
       oidc: z.object({ name: z.string() }).nullable(),
     }),
     version: z.string(),
@@ -210,7 +206,7 @@ export const choice = z
     member_id: id,
     organization: z.string(),
     role: z.enum(roleNames),
-    joined: z.boolean().meta({ description: 'False if choosing it accepts an invitation.' }),
+    joined: z.boolean().describe('False if choosing it accepts an invitation.'),
   })
   .meta({
     id: 'SignInChoice',

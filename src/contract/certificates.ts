@@ -26,11 +26,11 @@ export const certificateCreate = z
     name,
     pem: pem
       .optional()
-      .meta({ description: 'The certificate and its chain in any order, with or without its private key.' }),
-    pkcs12: pem.optional().meta({ description: 'A PKCS#12 file in base64.' }),
+      .describe('The certificate and its chain in any order, with or without its private key.'),
+    pkcs12: pem.optional().describe('A PKCS#12 file in base64.'),
     self_signed: selfSigned.optional(),
     passphrase: passphrase.optional(),
-    key_id: id.optional().meta({ description: 'The private key of the certificate, in the same vault.' }),
+    key_id: id.optional().describe('The private key of the certificate, in the same vault.'),
     tags: tags.optional(),
   })
   .refine(body => [body.pem, body.pkcs12, body.self_signed].filter(part => part !== undefined).length === 1, {
@@ -78,14 +78,11 @@ export const certificate = z
     issuer: z.string(),
     sans: z.array(z.string()),
     serial: z.string(),
-    fingerprint: z.string().meta({ description: 'SHA-256 of the certificate, in hex.' }),
+    fingerprint: z.string().describe('SHA-256 of the certificate, in hex.'),
     not_before: timestamp,
     expires_at: timestamp,
     version: z.int(),
-    pem: z
-      .string()
-      .optional()
-      .meta({ description: 'The certificate first, then its chain. Not included in lists.' }),
+    pem: z.string().optional().describe('The certificate first, then its chain. Not included in lists.'),
   })
   .meta({
     id: 'Certificate',

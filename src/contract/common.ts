@@ -12,14 +12,15 @@ export const pageLimit = queryInteger(1, 100)
 export const pageQuery = z.strictObject({
   page: pageNumber,
   limit: pageLimit,
-  as_of: id.optional().meta({
-    description:
+  as_of: id
+    .optional()
+    .describe(
       'Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable.',
-  }),
+    ),
 });
 
 export const searchQuery = pageQuery.extend({
-  q: line(1, 255).optional().meta({ description: 'Part of a name, case-insensitive.' }),
+  q: line(1, 255).optional().describe('Part of a name, case-insensitive.'),
 });
 
 export type PageQuery = z.output<typeof pageQuery>;
@@ -53,7 +54,7 @@ export const deleteQuery = z.strictObject({
     .enum(['true', 'false'], { error: 'must be true or false' })
     .default('false')
     .transform(text => text === 'true')
-    .meta({ description: 'Deletes permanently. Otherwise the resource can be restored for 30 days.' }),
+    .describe('Deletes permanently. Otherwise the resource can be restored for 30 days.'),
 });
 
 export const errorBody = z

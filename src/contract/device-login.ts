@@ -20,20 +20,20 @@ const token = z.string({ error: 'must be a string' }).max(256, { error: 'must be
 
 export const deviceLoginBody = z
   .strictObject({
-    client: shownLine(1, 64).optional().meta({ description: 'The name of the requesting program.' }),
-    host: shownLine(1, 64).optional().meta({ description: 'The name of the machine that it runs on.' }),
+    client: shownLine(1, 64).optional().describe('The name of the requesting program.'),
+    host: shownLine(1, 64).optional().describe('The name of the machine that it runs on.'),
   })
   .meta({ id: 'DeviceLoginCreate', example: { client: 'strongroom/1.0.0', host: 'laptop' } });
 export type DeviceLoginBody = z.output<typeof deviceLoginBody>;
 
 export const deviceLogin = z
   .object({
-    device_code: z.string().meta({ description: 'A secret of the requesting program.' }),
-    user_code: z.string().meta({ description: 'The code that the person enters.' }),
+    device_code: z.string().describe('A secret of the requesting program.'),
+    user_code: z.string().describe('The code that the person enters.'),
     verification_uri: z.string(),
-    verification_uri_complete: z.string().meta({ description: 'The same address with the code after `#`.' }),
-    expires_in: z.int().meta({ description: 'In seconds.' }),
-    interval: z.int().meta({ description: 'Minimum number of seconds between polls.' }),
+    verification_uri_complete: z.string().describe('The same address with the code after `#`.'),
+    expires_in: z.int().describe('In seconds.'),
+    interval: z.int().describe('Minimum number of seconds between polls.'),
   })
   .meta({
     id: 'DeviceLogin',
@@ -56,7 +56,7 @@ export const deviceToken = z
   .object({
     status: z.enum(['pending', 'slow_down', 'denied', 'expired', 'approved']),
     interval: z.int(),
-    api_key: createdApiKey.nullable().meta({ description: 'Only if `status` is `approved`, and only once.' }),
+    api_key: createdApiKey.nullable().describe('Only if `status` is `approved`, and only once.'),
   })
   .meta({ id: 'DeviceToken', example: { status: 'pending', interval: 2, api_key: null } });
 export type DeviceToken = z.output<typeof deviceToken>;
@@ -68,12 +68,12 @@ export const userCodeBody = z
 /** The request as the person sees it before they decide. */
 export const deviceRequest = z
   .object({
-    client: z.string().meta({ description: 'As stated by the requesting program; not verified.' }),
-    host: z.string().meta({ description: 'As stated by the requesting program; not verified.' }),
+    client: z.string().describe('As stated by the requesting program; not verified.'),
+    host: z.string().describe('As stated by the requesting program; not verified.'),
     ip_address: z.string(),
     created_at: timestamp,
     expires_at: timestamp,
-    roles: z.array(z.enum(grantedRoleNames)).meta({ description: 'The roles that the person can grant.' }),
+    roles: z.array(z.enum(grantedRoleNames)).describe('The roles that the person can grant.'),
   })
   .meta({
     id: 'DeviceRequest',
@@ -92,9 +92,7 @@ export const approvalBody = z
   .strictObject({
     user_code: userCode,
     role: oneOf(grantedRoleNames),
-    expires_in: count(60, longestLife)
-      .optional()
-      .meta({ description: `In seconds; ${defaultLife} if omitted.` }),
+    expires_in: count(60, longestLife).optional().describe(`In seconds; ${defaultLife} if omitted.`),
   })
   .meta({ id: 'DeviceApproval', example: { user_code: exampleCode, role: 'viewer', expires_in: 3_600 } });
 export type ApprovalBody = z.output<typeof approvalBody>;
@@ -111,7 +109,7 @@ const createdThing = z.object({
 const loginKey = z
   .object({
     ...apiKey.shape,
-    created: z.array(createdThing).meta({ description: 'At most 100; the newest first.' }),
+    created: z.array(createdThing).describe('At most 100; the newest first.'),
   })
   .meta({
     id: 'LoginKey',

@@ -3,7 +3,6 @@
  * read identically. They have no quoting in common (docker has none at all), so a value is written as it is or not at
  * all: there is no line for a value that any of them would truncate, expand or execute.
  */
-
 import { isVariable } from './variable-names.ts';
 
 /** Names reserved by bash: they can't be set there, or don't keep the value they were set to. */

@@ -16,14 +16,12 @@ export type LoginMethod = (typeof loginMethods)[number];
 export const longestLifetime = 3_600;
 export const defaultLifetime = 900;
 
-const method = oneOf(loginMethods).meta({
-  description:
-    'How the machine proves its identity: `jwt` with an issuer’s token, `secret_id` with a secret id of its own, `certificate` with a TLS client certificate.',
-});
-const patterns = listOfAtMost(50, exactLine(1, 512)).meta({
-  description:
-    'At least one must match. `*` matches any number of characters; everything else matches literally.',
-});
+const method = oneOf(loginMethods).describe(
+  'How the machine proves its identity: `jwt` with an issuer’s token, `secret_id` with a secret id of its own, `certificate` with a TLS client certificate.',
+);
+const patterns = listOfAtMost(50, exactLine(1, 512)).describe(
+  'At least one must match. `*` matches any number of characters; everything else matches literally.',
+);
 const claims = z
   .record(exactLine(1, 255), listOfAtMost(20, exactLine(1, 512)), { error: 'must be an object of arrays' })
   .refine(all => Object.keys(all).length <= 20, { error: 'must contain at most 20 claims' })
@@ -38,42 +36,42 @@ const jwks = z
     { keys: listOfAtMost(100, z.record(z.string(), z.unknown(), { error: 'must be an object' })) },
     { error: 'must be an object with keys' },
   )
-  .meta({
-    description:
-      'The issuer’s public keys, for an issuer that the service can’t reach. If omitted, they are fetched through the issuer’s discovery document, and again when they change.',
-  });
+  .describe(
+    'The issuer’s public keys, for an issuer that the service can’t reach. If omitted, they are fetched through the issuer’s discovery document, and again when they change.',
+  );
 
 const trust = {
-  issuer: exactLine(1, 512).nullable().optional().meta({
-    description:
+  issuer: exactLine(1, 512)
+    .nullable()
+    .optional()
+    .describe(
       'Exactly as in the `iss` claim of its tokens. Null if `jwks` is given and the tokens have no `iss`.',
-  }),
+    ),
   jwks: jwks.nullable().optional(),
   audience: exactLine(1, 512)
     .nullable()
     .optional()
-    .meta({ description: 'Must be among the audiences of the token. Required for `jwt`.' }),
+    .describe('Must be among the audiences of the token. Required for `jwt`.'),
   subjects: patterns.nullable().optional(),
   claims: claims.optional(),
-  single_use: flag
+  single_use: flag.optional().describe('Each token can be used for only one login. It must have a `jti`.'),
+  ca_pem: pem
+    .nullable()
     .optional()
-    .meta({ description: 'Each token can be used for only one login. It must have a `jti`.' }),
-  ca_pem: pem.nullable().optional().meta({
-    description: 'The authorities that issue the client certificates. Required for `certificate`.',
-  }),
+    .describe('The authorities that issue the client certificates. Required for `certificate`.'),
 };
 const { expiration_date: _, ...narrowings } = accessKeyRestrictions;
 const grant = {
   ...narrowings,
   lifetime: count(60, longestLifetime)
     .optional()
-    .meta({ description: `The lifetime of the access keys, in seconds. ${defaultLifetime} by default.` }),
-  expiration_date: nullableMoment.meta({ description: 'When the identity ends.' }),
+    .describe(`The lifetime of the access keys, in seconds. ${defaultLifetime} by default.`),
+  expiration_date: nullableMoment.describe('When the identity ends.'),
 };
 const vaultIds = arrayUpTo(100, id)
   .min(1, { error: 'must not be empty' })
   .transform(ids => [...new Set(ids)])
-  .meta({ description: 'The vaults that it may read. A login that names none opens the first.' });
+  .describe('The vaults that it may read. A login that names none opens the first.');
 
 const exampleTrust = {
   issuer: identityPresets[0].issuer,
@@ -152,7 +150,7 @@ export type Identity = z.output<typeof identity>;
 // Secret ids
 
 const uses = count(1, 1_000_000_000).nullable().optional();
-const expiry = nullableMoment.meta({ description: '30 days from now by default, at most one year.' });
+const expiry = nullableMoment.describe('30 days from now by default, at most one year.');
 
 export const secretIdCreate = z
   .strictObject({ identity_id: id, name: name.optional(), expiration_date: expiry, max_uses: uses })
@@ -193,7 +191,7 @@ export const secretId = z
 export type SecretId = z.output<typeof secretId>;
 export const createdSecretId = secretId
   .extend({
-    token: z.string().meta({ description: 'The secret id itself, returned only when it is created.' }),
+    token: z.string().describe('The secret id itself, returned only when it is created.'),
   })
   .meta({ id: 'CreatedSecretId', example: { ...exampleSecretId, token: 'sr_login_…' } });
 export type CreatedSecretId = z.output<typeof createdSecretId>;
@@ -209,12 +207,10 @@ const proof = (what: string) =>
 
 export const loginBody = z
   .strictObject({
-    identity_id: id.meta({ description: 'The id of the identity; other products call it the role id.' }),
+    identity_id: id.describe('The id of the identity; other products call it the role id.'),
     jwt: proof('A token from the identity’s issuer.'),
     secret_id: proof('One of the identity’s secret ids.'),
-    vault_id: id
-      .optional()
-      .meta({ description: 'Which of the identity’s vaults to open; the first by default.' }),
+    vault_id: id.optional().describe('Which of the identity’s vaults to open; the first by default.'),
   })
   .refine(({ jwt, secret_id }) => jwt === undefined || secret_id === undefined, {
     error: 'can’t be combined with jwt',

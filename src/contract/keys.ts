@@ -42,8 +42,8 @@ export type KeySpecification = z.output<typeof generate>;
 
 const keyMaterial = {
   generate: generate.optional(),
-  pem: pem.optional().meta({ description: 'PKCS#8, PKCS#1, SEC1 or SPKI.' }),
-  passphrase: passphrase.optional().meta({ description: 'The passphrase of the PEM, if it has one.' }),
+  pem: pem.optional().describe('PKCS#8, PKCS#1, SEC1 or SPKI.'),
+  passphrase: passphrase.optional().describe('The passphrase of the PEM, if it has one.'),
 };
 
 type Source = Partial<Record<keyof typeof keyMaterial, unknown>>;
@@ -61,7 +61,7 @@ export const keyCreate = z
     activation_date: nullableMoment,
     expiration_date: nullableMoment,
     tags: tags.optional(),
-    exportable: flag.optional().meta({ description: 'If false, the private key can never be revealed.' }),
+    exportable: flag.optional().describe('If false, the private key can never be revealed.'),
   })
   .refine(oneSource, oneSourceError)
   .refine(passphraseOfPem, passphraseError)
@@ -119,9 +119,7 @@ const exampleKey = {
 export const key = z
   .object({
     ...commonFields,
-    type: z
-      .enum(['private', 'public'])
-      .meta({ description: 'Whether the PEM contains a private or a public key.' }),
+    type: z.enum(['private', 'public']).describe('Whether the PEM contains a private or a public key.'),
     vault_id: id,
     key_type: z.enum(keyTypes),
     key_size: z.int(),
@@ -129,11 +127,9 @@ export const key = z
     activation_date: timestamp.nullable(),
     expiration_date: timestamp.nullable(),
     exportable: z.boolean(),
-    has_private_key: z
-      .boolean()
-      .meta({ description: 'Whether the private key is stored, exportable or not.' }),
+    has_private_key: z.boolean().describe('Whether the private key is stored, exportable or not.'),
     version: z.int(),
-    public_pem: z.string().meta({ description: 'The public key, as SPKI.' }),
+    public_pem: z.string().describe('The public key, as SPKI.'),
   })
   .meta({ id: 'Key', description: 'A key without its private key material.', example: exampleKey });
 export type Key = z.output<typeof key>;

@@ -8,19 +8,19 @@ import { keyNarrowing } from './restrictions.ts';
 import { exampleId, id, line, moment, queryInteger, timestamp } from './text.ts';
 
 const period = {
-  from: moment.optional().meta({ description: 'At or after this time.' }),
-  to: moment.optional().meta({ description: 'Before this time.' }),
+  from: moment.optional().describe('At or after this time.'),
+  to: moment.optional().describe('Before this time.'),
 };
 
-const count = z.int().meta({
-  description:
-    'The number of refusals, identical except for the time, that the entry stands for; otherwise 1.',
-});
+const count = z
+  .int()
+  .describe('The number of refusals, identical except for the time, that the entry stands for; otherwise 1.');
 
-const verified = z.boolean().meta({
-  description:
+const verified = z
+  .boolean()
+  .describe(
     'Whether the entry was verified against its chain for this response; an edited entry is an error. False if the preceding entry of its chain is too far away to read for a list; an entry fetched by its id is always verified.',
-});
+  );
 
 const exampleEntry = {
   id: exampleId,
@@ -69,10 +69,12 @@ export const requestLog = z
     count,
     receipt: z.string(),
     verified,
-    reason: z.enum(refusalReasons).nullable().meta({
-      description:
+    reason: z
+      .enum(refusalReasons)
+      .nullable()
+      .describe(
         'Why the request was refused, which the caller can’t see. Null if it was not refused, and for entries older than this field.',
-    }),
+      ),
   })
   .meta({
     id: 'RequestLog',
@@ -96,9 +98,7 @@ export type RequestLog = z.output<typeof requestLog>;
 export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
   action: line(1, 64).optional(),
   subject_id: id.optional(),
-  actor_id: line(1, 64)
-    .optional()
-    .meta({ description: 'The id of the member, API key or access key that acted.' }),
+  actor_id: line(1, 64).optional().describe('The id of the member, API key or access key that acted.'),
   ...period,
 });
 export type AuditLogQuery = z.output<typeof auditLogQuery>;
@@ -125,9 +125,7 @@ export const auditLog = z
     effect: z
       .enum(auditEffects)
       .nullable()
-      .meta({
-        description: `What happened to the subject: ${effectDescription}. Null for actions of a newer version.`,
-      }),
+      .describe(`What happened to the subject: ${effectDescription}. Null for actions of a newer version.`),
   })
   .meta({
     id: 'AuditLog',
@@ -146,16 +144,16 @@ export type AuditLog = z.output<typeof auditLog>;
 
 export const logVerification = z
   .object({
-    checked_at: timestamp.nullable().meta({ description: 'Null until the first verification has finished.' }),
+    checked_at: timestamp.nullable().describe('Null until the first verification has finished.'),
     running: z.boolean(),
     ok: z.boolean().nullable(),
     entries: z
       .object({ request: z.int(), audit: z.int() })
-      .meta({ description: 'The number of entries of this organization.' }),
+      .describe('The number of entries of this organization.'),
     checkpoints: z.int(),
     findings: z
       .array(z.object({ what: z.string(), count: z.int() }))
-      .meta({ description: 'What is wrong; run `strongroom audit verify` for details.' }),
+      .describe('What is wrong; run `strongroom audit verify` for details.'),
   })
   .meta({
     id: 'LogVerification',
@@ -171,19 +169,19 @@ export const logVerification = z
 export type LogVerification = z.output<typeof logVerification>;
 
 export const readersQuery = z.strictObject({
-  version: queryInteger(1, 999_999_999).optional().meta({ description: 'The current version by default.' }),
+  version: queryInteger(1, 999_999_999).optional().describe('The current version by default.'),
 });
 
 export const secretReaders = z
   .object({
     version: z.int(),
-    since: timestamp.meta({ description: 'When the version was created.' }),
-    complete: z.boolean().meta({ description: 'False if only the newest entries were searched.' }),
+    since: timestamp.describe('When the version was created.'),
+    complete: z.boolean().describe('False if only the newest entries were searched.'),
     data: z
       .array(
         z.object({ kind: z.string(), id: z.string(), name: z.string(), reads: z.int(), last_at: timestamp }),
       )
-      .meta({ description: 'Newest first. The name is empty if the access key no longer exists.' }),
+      .describe('Newest first. The name is empty if the access key no longer exists.'),
   })
   .meta({
     id: 'SecretReaders',

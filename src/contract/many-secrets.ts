@@ -25,8 +25,8 @@ export type RevealedSecrets = z.output<typeof revealedSecrets>;
 export const secretsCopy = z
   .strictObject({
     secret_ids: secretIds,
-    vault_id: id.meta({ description: 'The vault to copy them to.' }),
-    move: flag.optional().meta({ description: 'Also moves the originals to the trash of their vaults.' }),
+    vault_id: id.describe('The vault to copy them to.'),
+    move: flag.optional().describe('Also moves the originals to the trash of their vaults.'),
   })
   .meta({ id: 'SecretsCopy', example: { secret_ids: [exampleId], vault_id: exampleVaultId } });
 export type SecretsCopy = z.output<typeof secretsCopy>;
@@ -47,11 +47,9 @@ export const comparedSecrets = z
     results: z.array(
       z.object({
         name: z.string(),
-        id: id
-          .nullable()
-          .meta({ description: 'The id of the secret with this name; null if there is none.' }),
+        id: id.nullable().describe('The id of the secret with this name; null if there is none.'),
         version: z.int().nullable(),
-        same: z.boolean().meta({ description: 'Whether its current value equals the value that was sent.' }),
+        same: z.boolean().describe('Whether its current value equals the value that was sent.'),
       }),
     ),
   })
@@ -66,9 +64,7 @@ export const vaultsCompare = z
     vault_ids: arrayFrom(1, mostVaults, id).refine(isDistinct, distinct),
     page: count(1, 999_999).default(1),
     limit: count(1, mostAtOnce).default(50),
-    different: flag
-      .default(false)
-      .meta({ description: 'Only names whose secrets differ between the vaults.' }),
+    different: flag.default(false).describe('Only names whose secrets differ between the vaults.'),
   })
   .meta({ id: 'VaultsCompare', example: { vault_ids: [exampleVaultId, exampleId] } });
 export type VaultsCompare = z.output<typeof vaultsCompare>;
@@ -76,16 +72,17 @@ export type VaultsCompare = z.output<typeof vaultsCompare>;
 const cell = z.object({
   id,
   version: z.int(),
-  value: z.int().nullable().meta({
-    description: 'Equal numbers in a row mean equal values. Null without the permission to reveal.',
-  }),
+  value: z
+    .int()
+    .nullable()
+    .describe('Equal numbers in a row mean equal values. Null without the permission to reveal.'),
 });
 
 export const comparedVaults = z
   .object({
-    rows: z.array(z.object({ name: z.string(), cells: z.array(cell.nullable()) })).meta({
-      description: 'A row for each name, with a cell for each vault; null if the vault has no such secret.',
-    }),
+    rows: z
+      .array(z.object({ name: z.string(), cells: z.array(cell.nullable()) }))
+      .describe('A row for each name, with a cell for each vault; null if the vault has no such secret.'),
     pagination,
   })
   .meta({

@@ -24,10 +24,9 @@ const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
 const grants = onePerVault(vaultGrant);
 export type VaultGrant = z.output<typeof vaultGrant>;
 
-const changedGrants = onePerVault(z.strictObject({ vault_id: id, role: memberRole })).meta({
-  description:
-    'Replaces the roles in these vaults; `none` removes the role. Roles in other vaults don’t change.',
-});
+const changedGrants = onePerVault(z.strictObject({ vault_id: id, role: memberRole })).describe(
+  'Replaces the roles in these vaults; `none` removes the role. Roles in other vaults don’t change.',
+);
 export type ChangedGrant = z.output<typeof changedGrants>[number];
 /**
  * Partial changes keep two people from undoing each other's edits. A request either replaces the whole list or
@@ -74,7 +73,7 @@ export const member = z
     email: z.string(),
     role: memberRole,
     grants: z.array(vaultGrant),
-    group_ids: z.array(id).meta({ description: 'The groups that the member is in.' }),
+    group_ids: z.array(id).describe('The groups that the member is in.'),
     state: z.enum(['invited', 'active']),
     ...recordTimes,
   })
@@ -82,10 +81,11 @@ export const member = z
 export type Member = z.output<typeof member>;
 export const invitedMember = member
   .extend({
-    token: z.string().meta({
-      description:
+    token: z
+      .string()
+      .describe(
         'The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN.',
-    }),
+      ),
   })
   .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
 export type InvitedMember = z.output<typeof invitedMember>;
@@ -99,10 +99,11 @@ export type GrantQuery = z.output<typeof grantQuery>;
 const memberIds = arrayUpTo(mostInGroup, id).refine(all => new Set(all).size === all.length, {
   error: 'must name each member once',
 });
-const singleSignOn = flag.optional().meta({
-  description:
+const singleSignOn = flag
+  .optional()
+  .describe(
     'Whether a member also belongs to the group while the single sign-on issuer lists its name in their claim.',
-});
+  );
 
 export const groupCreate = z
   .strictObject({
@@ -121,8 +122,8 @@ export const groupUpdate = z
     grants: grants.optional(),
     change_grants: changedGrants.optional(),
     member_ids: memberIds.optional(),
-    add_member_ids: memberIds.optional().meta({ description: 'Members to add to the group.' }),
-    remove_member_ids: memberIds.optional().meta({ description: 'Members to remove from the group.' }),
+    add_member_ids: memberIds.optional().describe('Members to add to the group.'),
+    remove_member_ids: memberIds.optional().describe('Members to remove from the group.'),
     single_sign_on: singleSignOn,
   })
   .refine(isOneOf, notBoth)
@@ -144,10 +145,11 @@ export const group = z
     grants: z.array(vaultGrant),
     member_ids: z.array(id),
     single_sign_on: z.boolean(),
-    signed_on_member_ids: z.array(id).meta({
-      description:
+    signed_on_member_ids: z
+      .array(id)
+      .describe(
         'The members for whom the issuer listed the group when they last signed in through single sign-on.',
-    }),
+      ),
     ...recordTimes,
   })
   .meta({

@@ -59,29 +59,29 @@ const exampleRequest = '?response_type=code&client_id=https%3A%2F%2Fclient.examp
 const request = z
   .string({ error: 'must be a string' })
   .max(8_192, { error: 'must be at most 8192 characters' })
-  .meta({ description: 'The query string with which the client sent the browser.' });
+  .describe('The query string with which the client sent the browser.');
 
 export const authorizationBody = z
   .strictObject({ request })
   .meta({ id: 'AuthorizationRequest', example: { request: exampleRequest } });
 
-const redirectTo = z.string().meta({ description: 'Where the browser is redirected.' });
+const redirectTo = z.string().describe('Where the browser is redirected.');
 
 export const authorizationShown = z
   .object({
     client: z.object({
       id: z.string(),
       name: z.string(),
-      known: z.boolean().meta({ description: 'Whether this service or its operator lists the client.' }),
-      imitates: z.boolean().meta({
-        description: 'Whether the client is not known, but its name looks like a known client’s.',
-      }),
+      known: z.boolean().describe('Whether this service or its operator lists the client.'),
+      imitates: z
+        .boolean()
+        .describe('Whether the client is not known, but its name looks like a known client’s.'),
     }),
     redirect_host: z.string(),
-    scopes: z.array(z.enum(oauthScopes)).meta({ description: 'The scopes that the client requests.' }),
-    redirect_to: redirectTo.nullable().meta({
-      description: 'Where the browser is redirected because the request can’t be granted; null otherwise.',
-    }),
+    scopes: z.array(z.enum(oauthScopes)).describe('The scopes that the client requests.'),
+    redirect_to: redirectTo
+      .nullable()
+      .describe('Where the browser is redirected because the request can’t be granted; null otherwise.'),
   })
   .meta({
     id: 'AuthorizationShown',
@@ -101,7 +101,7 @@ export const consentBody = z
     scopes: z.array(oneOf(oauthScopes)).min(1, { error: 'must not be empty' }).max(oauthScopes.length),
     expires_in: count(60, longestGrantLife)
       .optional()
-      .meta({ description: `In seconds; ${defaultGrantLife} if omitted.` }),
+      .describe(`In seconds; ${defaultGrantLife} if omitted.`),
   })
   .meta({
     id: 'Consent',

@@ -6,15 +6,16 @@ import { exampleId, id, timestamp } from './text.ts';
 const busy = z.object({ id, name: z.string(), reads: z.int() });
 
 /** The count covers all vaults, so it would reveal activity in vaults that the caller may not see. */
-const used = z.int().nullable().meta({
-  description: 'Requests in this minute; null for callers that may not see all vaults.',
-});
+const used = z
+  .int()
+  .nullable()
+  .describe('Requests in this minute; null for callers that may not see all vaults.');
 
 export const overview = z
   .object({
     reads: z
       .array(z.object({ at: timestamp, success: z.int(), failure: z.int() }))
-      .meta({ description: 'Vault requests in the last 24 hours, per hour.' }),
+      .describe('Vault requests in the last 24 hours, per hour.'),
     busiest_vaults: z.array(busy),
     busiest_keys: z.array(busy),
     failed_addresses: z.array(z.object({ ip_address: z.string(), failures: z.int() })),
@@ -28,9 +29,7 @@ export const overview = z
           expires_at: timestamp,
         }),
       )
-      .meta({
-        description: 'Resources and credentials that expire in the next 90 days, soonest first, at most 50.',
-      }),
+      .describe('Resources and credentials that expire in the next 90 days, soonest first, at most 50.'),
     unused_keys: z
       .array(
         z.object({
@@ -41,7 +40,7 @@ export const overview = z
           last_used_at: timestamp.nullable(),
         }),
       )
-      .meta({ description: 'API keys and access keys unused for 90 days.' }),
+      .describe('API keys and access keys unused for 90 days.'),
     webhooks: z.object({ total: z.int(), failing: z.int(), disabled: z.int() }),
     counts: z.object({ vaults: z.int(), secrets: z.int(), keys: z.int(), certificates: z.int() }),
     plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used }),
@@ -70,42 +69,40 @@ export const about = z
   .object({
     version: z.string(),
     engine: z.enum(['sqlite', 'postgres']),
-    replication: z.enum(replications).nullable().meta({
-      description:
+    replication: z
+      .enum(replications)
+      .nullable()
+      .describe(
         'How PostgreSQL replicates: with asynchronous replication, a failover can lose acknowledged changes and log entries. Null with SQLite.',
-    }),
+      ),
     root_key_provider: z.string(),
     keyring_term: z.int(),
     keyring_rotated_at: timestamp
       .nullable()
-      .meta({ description: 'When the current keyring version was created; null if it is the first.' }),
-    vault_keys_on_older_terms: z.int().meta({
-      description:
-        'How many of the organization’s vaults are still encrypted under an older keyring version.',
-    }),
+      .describe('When the current keyring version was created; null if it is the first.'),
+    vault_keys_on_older_terms: z
+      .int()
+      .describe('How many of the organization’s vaults are still encrypted under an older keyring version.'),
     deployment: z.string(),
     log_public_key: z.string(),
     log_retention_days: z
       .int()
-      .meta({ description: 'How many days request log entries are kept; 0 keeps them indefinitely.' }),
-    audit_retention_days: z.int().meta({
-      description:
+      .describe('How many days request log entries are kept; 0 keeps them indefinitely.'),
+    audit_retention_days: z
+      .int()
+      .describe(
         'How many days audit log entries are kept before they are archived; 0 keeps them indefinitely.',
-    }),
+      ),
     backups: z
       .object({
-        every_seconds: z.int().meta({ description: 'The interval between backups.' }),
-        last_at: timestamp.nullable().meta({ description: 'Timestamp of the newest backup.' }),
-        proven_at: timestamp
-          .nullable()
-          .meta({ description: 'When the newest backup was restored and verified.' }),
+        every_seconds: z.int().describe('The interval between backups.'),
+        last_at: timestamp.nullable().describe('Timestamp of the newest backup.'),
+        proven_at: timestamp.nullable().describe('When the newest backup was restored and verified.'),
         bytes: z.int().nullable(),
-        failed_at: timestamp
-          .nullable()
-          .meta({ description: 'When the newest attempt failed; null if it succeeded.' }),
+        failed_at: timestamp.nullable().describe('When the newest attempt failed; null if it succeeded.'),
       })
       .nullable()
-      .meta({ description: 'The backups that the service takes automatically; null if it takes none.' }),
+      .describe('The backups that the service takes automatically; null if it takes none.'),
   })
   .meta({
     id: 'About',

@@ -13,9 +13,9 @@ export * from './many-secrets.ts';
 export { datesOutOfOrder, type ResourceType, resourceTypes } from './resource-fields.ts';
 export * from './secrets.ts';
 
-const state = oneOf(['active', 'inactive', 'expired', 'disabled', 'deleted']).meta({
-  description: '`inactive` is not yet active; `deleted` lists the trash.',
-});
+const state = oneOf(['active', 'inactive', 'expired', 'disabled', 'deleted']).describe(
+  '`inactive` is not yet active; `deleted` lists the trash.',
+);
 
 const sortKeys = [
   'name',
@@ -37,10 +37,11 @@ export const resourceQuery = searchQuery.extend({
     .optional()
     .meta({ description: '`name=value`', example: 'team=payments' }),
   state: state.optional(),
-  sort: oneOf(sortKeys).optional().meta({
-    description:
+  sort: oneOf(sortKeys)
+    .optional()
+    .describe(
       'Newest first by default. A minus sign reverses the order; resources without a date come last.',
-  }),
+    ),
 });
 export type ResourceQuery = z.output<typeof resourceQuery>;
 export const mixedQuery = resourceQuery.extend({ type: oneOf(resourceTypes).optional() });
@@ -98,7 +99,7 @@ export const genericResource = z
   .object({
     ...commonFields,
     type: z.enum(resourceTypes),
-    vault_id: id.nullable().meta({ description: 'Null for a vault.' }),
+    vault_id: id.nullable().describe('Null for a vault.'),
     deleted_at: timestamp.nullable(),
   })
   .meta({

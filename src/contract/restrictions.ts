@@ -26,10 +26,10 @@ export type Restriction = z.output<typeof restriction>;
 /** The restrictions that the holder added to an access key, as the request log shows them. */
 export const keyNarrowing = z
   .object({
-    id: z.string().meta({ description: 'The same for all access keys restricted in the same way.' }),
+    id: z.string().describe('The same for all access keys restricted in the same way.'),
     restrictions: z
       .array(z.record(z.string(), z.unknown()))
-      .meta({ description: 'In the order in which they were added. All of them apply.' }),
+      .describe('In the order in which they were added. All of them apply.'),
   })
   .meta({
     id: 'KeyNarrowing',

@@ -47,11 +47,11 @@ const vaultConnection = z
     { error: 'must be an object' },
   )
   .optional()
-  .meta({ description: 'Which vault to read, and with which access key. Usually not needed.' });
+  .describe('Which vault to read, and with which access key. Usually not needed.');
 const credentialsConnection = z
   .strictObject(connection, { error: 'must be an object' })
   .optional()
-  .meta({ description: 'Another name for vault.' });
+  .describe('Another name for vault.');
 export type Connection = z.output<typeof vaultConnection> & {};
 
 const connections = { vault: vaultConnection, credentials: credentialsConnection };
@@ -108,9 +108,7 @@ const secret = z.object({
 const key = z.object({
   id: z.string(),
   name: z.string(),
-  type: z
-    .enum(['private', 'public'])
-    .meta({ description: 'Whether the PEM contains a private or a public key.' }),
+  type: z.enum(['private', 'public']).describe('Whether the PEM contains a private or a public key.'),
   key_type: z.enum(keyTypes),
   key_size: z.int(),
   activation_date: time,
@@ -144,16 +142,17 @@ export const vaultDescription = z.object({
     kinds: z.array(z.enum(['secret', 'key', 'certificate'])),
     names: z
       .array(z.string())
-      .meta({ description: 'Patterns of the names it can see; * matches any number of characters.' }),
-    names_only: z.boolean().meta({ description: 'Whether it can see names but no values.' }),
-    may_use: z.boolean().meta({ description: 'Whether it can use secrets through their use rules.' }),
+      .describe('Patterns of the names it can see; * matches any number of characters.'),
+    names_only: z.boolean().describe('Whether it can see names but no values.'),
+    may_use: z.boolean().describe('Whether it can use secrets through their use rules.'),
     cidrs: z.array(z.string()).nullable(),
-    rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
+    rate_limit: z.int().nullable().describe('Requests per minute; null if unlimited.'),
     max_uses: z.int().nullable(),
     expiration_date: time,
-    restrictions: z.array(z.record(z.string(), z.unknown())).optional().meta({
-      description: 'Further restrictions that its holder added. All of them apply.',
-    }),
+    restrictions: z
+      .array(z.record(z.string(), z.unknown()))
+      .optional()
+      .describe('Further restrictions that its holder added. All of them apply.'),
   }),
 });
 
@@ -161,5 +160,5 @@ export const vaultDescription = z.object({
 export const refusal = z.object({
   status: z.int(),
   message: z.string(),
-  approval: approvalNotice.optional().meta({ description: 'Where a person can approve the call.' }),
+  approval: approvalNotice.optional().describe('Where a person can approve the call.'),
 });

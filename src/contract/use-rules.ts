@@ -56,10 +56,9 @@ const hosts = listOfAtMost(
   exactLine(1, 260).refine(isHost, {
     error: 'must be the exact name of a host in lower case, with its port unless that is the default',
   }),
-).meta({
-  description:
-    'Exact names; no wildcards, no IP addresses. They are called over HTTPS; one that begins with `http://` must be in a range that the operator opened.',
-});
+).describe(
+  'Exact names; no wildcards, no IP addresses. They are called over HTTPS; one that begins with `http://` must be in a range that the operator opened.',
+);
 const methods = listOfAtMost(useMethods.length, oneOf(useMethods));
 const mostStars = 10;
 const pathPattern = exactLine(1, 255)
@@ -98,10 +97,9 @@ export type Placement = z.output<typeof place>;
 
 const store = z
   .strictObject({ secret_id: id, pointer: exactLine(1, 255) }, { error: 'must be an object' })
-  .meta({
-    description:
-      'For `response: store`: the secret that gets a new version, and the JSON pointer of the field in the response.',
-  });
+  .describe(
+    'For `response: store`: the secret that gets a new version, and the JSON pointer of the field in the response.',
+  );
 const jwt = z
   .strictObject(
     {
@@ -112,10 +110,9 @@ const jwt = z
     },
     { error: 'must be an object' },
   )
-  .meta({
-    description:
-      'Only JSON Web Tokens of this form are signed: with this issuer, one of these audiences, and `iat` and `exp` at most `longest_lifetime` seconds apart.',
-  });
+  .describe(
+    'Only JSON Web Tokens of this form are signed: with this issuer, one of these audiences, and `iat` and `exp` at most `longest_lifetime` seconds apart.',
+  );
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
@@ -124,36 +121,33 @@ const decided = {
   methods: orNull(methods),
   paths: orNull(paths),
   place: orNull(place),
-  request_headers: orNull(arrayUpTo(50, openHeader)).meta({
-    description: 'Headers that the agent may set. `accept` and `content-type` by default.',
-  }),
-  response_headers: orNull(arrayUpTo(50, responseHeader)).meta({
-    description: 'Headers that are returned. `content-type` by default; a name may end with `*`.',
-  }),
-  max_request: orNull(count(0, 65_536)).meta({ description: 'Bytes of the body. 65,536 by default.' }),
-  max_response: orNull(count(0, 1_048_576)).meta({
-    description: 'Bytes of the decoded body; a longer response is withheld. 262,144 by default.',
-  }),
-  binary: orNull(flag).meta({
-    description: 'Whether responses that are not text are returned. Default false.',
-  }),
-  response: orNull(oneOf(responseModes)).meta({
-    description:
-      '`full` returns the response, `status-only` only its status; `store` stores one of its fields in a secret.',
-  }),
+  request_headers: orNull(arrayUpTo(50, openHeader)).describe(
+    'Headers that the agent may set. `accept` and `content-type` by default.',
+  ),
+  response_headers: orNull(arrayUpTo(50, responseHeader)).describe(
+    'Headers that are returned. `content-type` by default; a name may end with `*`.',
+  ),
+  max_request: orNull(count(0, 65_536)).describe('Bytes of the body. 65,536 by default.'),
+  max_response: orNull(count(0, 1_048_576)).describe(
+    'Bytes of the decoded body; a longer response is withheld. 262,144 by default.',
+  ),
+  binary: orNull(flag).describe('Whether responses that are not text are returned. Default false.'),
+  response: orNull(oneOf(responseModes)).describe(
+    '`full` returns the response, `status-only` only its status; `store` stores one of its fields in a secret.',
+  ),
   store: orNull(store),
-  timeout: orNull(count(1, 30)).meta({ description: 'Seconds for the whole call. 30 by default.' }),
+  timeout: orNull(count(1, 30)).describe('Seconds for the whole call. 30 by default.'),
   operations: orNull(listOfAtMost(keyOperations.length, oneOf(keyOperations))),
   algorithms: orNull(listOfAtMost(useAlgorithms.length, oneOf(useAlgorithms))),
   jwt: orNull(jwt),
-  approval: oneOf(approvalDemands).optional().meta({
-    description:
+  approval: oneOf(approvalDemands)
+    .optional()
+    .describe(
       'Which calls a person must approve: `never` (none), `writes` (all except GET and HEAD, and every signature), or `always` (the default).',
-  }),
-  rate_limit: orNull(count(1, 1_000_000)).meta({
-    description:
-      'Calls per minute under this rule by all access keys together. 60 by default; null for no limit.',
-  }),
+    ),
+  rate_limit: orNull(count(1, 1_000_000)).describe(
+    'Calls per minute under this rule by all access keys together. 60 by default; null for no limit.',
+  ),
 };
 
 const exampleCall = {

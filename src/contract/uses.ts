@@ -19,9 +19,9 @@ const bytes = (most: number) =>
 /** Shared by the tool and the endpoint. */
 export const useFields = {
   secret: line(1, 255).meta({ description: 'The exact name of the secret.', type: 'string' }),
-  rule: id.optional().meta({ description: 'A use rule’s id; by default the first that allows the call.' }),
-  method: oneOf(useMethods).optional().meta({ description: 'GET by default.' }),
-  url: exactLine(1, 4096).meta({ description: 'Absolute, normalized, without credentials.' }),
+  rule: id.optional().describe('A use rule’s id; by default the first that allows the call.'),
+  method: oneOf(useMethods).optional().describe('GET by default.'),
+  url: exactLine(1, 4096).describe('Absolute, normalized, without credentials.'),
   headers: z
     .record(exactLine(1, 64), exactLine(0, 4096), { error: 'must be an object of strings' })
     .refine(all => Object.keys(all).length <= 50, { error: 'must contain at most 50 headers' })
@@ -32,9 +32,7 @@ export const useFields = {
       error: 'must be base64',
     })
     .optional(),
-  dry_run: flag
-    .optional()
-    .meta({ description: 'true: only report whether the call would be allowed, and why not.' }),
+  dry_run: flag.optional().describe('true: only report whether the call would be allowed, and why not.'),
 };
 export const useCall = z.strictObject(useFields).meta({
   id: 'UseCall',
@@ -47,8 +45,8 @@ export const verdict = z
   .object({
     allowed: z.boolean(),
     rule: id.nullable(),
-    approval: z.boolean().meta({ description: 'Whether a person would have to approve the call.' }),
-    refusals: z.array(refusedBy).meta({ description: 'Why each rule does not allow the call.' }),
+    approval: z.boolean().describe('Whether a person would have to approve the call.'),
+    refusals: z.array(refusedBy).describe('Why each rule does not allow the call.'),
   })
   .meta({
     id: 'UseVerdict',
@@ -80,10 +78,9 @@ export type UseCheck = z.output<typeof useCheck>;
 export const outcomes = ['answered', 'failed', 'withheld'] as const;
 export const useAnswer = z
   .object({
-    outcome: oneOf(outcomes).meta({
-      description:
-        '`answered`; `failed` if no response came; `withheld` if the response can’t be shown safely.',
-    }),
+    outcome: oneOf(outcomes).describe(
+      '`answered`; `failed` if no response came; `withheld` if the response can’t be shown safely.',
+    ),
     reason: z.string().nullable(),
     status: z.int().nullable(),
     headers: z.record(z.string(), z.string()),
@@ -125,11 +122,11 @@ export const signFields = {
   key,
   rule,
   alg: algorithm,
-  message: bytes(90_000).optional().meta({ description: 'The bytes to sign, in base64url.' }),
+  message: bytes(90_000).optional().describe('The bytes to sign, in base64url.'),
   claims: z
     .record(z.string(), z.unknown(), { error: 'must be an object' })
     .optional()
-    .meta({ description: 'The claims of a JSON Web Token, in place of a message.' }),
+    .describe('The claims of a JSON Web Token, in place of a message.'),
 };
 export const verifyFields = { key, rule, alg: algorithm, message: bytes(90_000), signature: bytes(16_384) };
 export const decryptFields = {
@@ -159,8 +156,8 @@ export const signature = z
   .object({
     kid: id,
     alg,
-    signature: z.string().nullable().meta({ description: 'Base64url, in the JOSE form.' }),
-    token: z.string().nullable().meta({ description: 'The JSON Web Token, if claims were given.' }),
+    signature: z.string().nullable().describe('Base64url, in the JOSE form.'),
+    token: z.string().nullable().describe('The JSON Web Token, if claims were given.'),
     ...reference,
   })
   .meta({
@@ -184,13 +181,13 @@ export type ApprovalScope = (typeof approvalScopes)[number];
 
 const shownRequest = z.object({
   tool: z.string(),
-  secret: z.string().meta({ description: 'The name of the secret or key.' }),
+  secret: z.string().describe('The name of the secret or key.'),
   method: z.string(),
   url: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string().nullable(),
   body_base64: z.string().nullable(),
-  place: z.string().meta({ description: 'Where the value goes.' }),
+  place: z.string().describe('Where the value goes.'),
 });
 export type ShownRequest = z.output<typeof shownRequest>;
 
@@ -201,21 +198,19 @@ export const approval = z
     rule_id: id,
     rule: z.string(),
     access_key_id: id,
-    access_key: z.string().meta({ description: 'Its name, as given by a person.' }),
-    own_name: z.string().nullable().meta({
-      description:
-        'The name that a program gave it, if the program derived it from another access key; not verified.',
-    }),
-    restriction: z
+    access_key: z.string().describe('Its name, as given by a person.'),
+    own_name: z
       .string()
       .nullable()
-      .meta({ description: 'The id of its offline restrictions, if it has any.' }),
+      .describe(
+        'The name that a program gave it, if the program derived it from another access key; not verified.',
+      ),
+    restriction: z.string().nullable().describe('The id of its offline restrictions, if it has any.'),
     state: oneOf(approvalStates),
-    scope: oneOf(approvalScopes).meta({
-      description:
-        '`call`: this call, once. `rule`: every call with this access key under this rule, until the approval expires.',
-    }),
-    fingerprint: z.string().meta({ description: 'SHA-256 of the canonical request, in base64url.' }),
+    scope: oneOf(approvalScopes).describe(
+      '`call`: this call, once. `rule`: every call with this access key under this rule, until the approval expires.',
+    ),
+    fingerprint: z.string().describe('SHA-256 of the canonical request, in base64url.'),
     request: shownRequest,
     decided_by: z.string().nullable(),
     expires_at: timestamp,
@@ -279,21 +274,23 @@ export type ApprovalNotice = z.output<typeof approvalNotice>;
 // The calls waiting for approval, which an open dashboard polls
 
 export const waitingQuery = z.strictObject({
-  known: line(1, 64).optional().meta({
-    description:
+  known: line(1, 64)
+    .optional()
+    .describe(
       'The `version` of an earlier response. The request is answered once the version differs, or after 25 seconds.',
-  }),
+    ),
 });
 
 export const waitingApprovals = z
   .object({
-    data: z.array(approval).meta({ description: 'Newest first; at most 100.' }),
+    data: z.array(approval).describe('Newest first; at most 100.'),
     total: z.int(),
-    version: z.string().meta({ description: 'Changes when the waiting calls change.' }),
-    held: z.boolean().meta({
-      description:
+    version: z.string().describe('Changes when the waiting calls change.'),
+    held: z
+      .boolean()
+      .describe(
         'False if the maximum number of requests is already waiting for a change: poll again after a pause. Otherwise poll again immediately.',
-    }),
+      ),
     answered_at: timestamp,
   })
   .meta({

@@ -9,34 +9,31 @@ export const vaultReadQuery = z.strictObject({
   secrets: z
     .literal('names', { error: `${once}: names` })
     .optional()
-    .meta({ description: 'Returns only the ids and names of secrets.' }),
+    .describe('Returns only the ids and names of secrets.'),
   include: z
     .enum(['keys', 'certificates', 'keys,certificates', 'certificates,keys'], {
       error: `${once}: keys, certificates, or both with a comma between them`,
     })
     .optional()
-    .meta({
-      description: 'Adds the arrays `keys` and `certificates`. White space around the values is ignored.',
-    }),
+    .describe('Adds the arrays `keys` and `certificates`. White space around the values is ignored.'),
   resource: z
     .string({ error: 'must be given once' })
     .max(64, { error: 'must be the id of a resource' })
     .optional()
-    .meta({
-      description:
-        'Returns the one secret, certificate or key with this id. Takes precedence over the other parameters.',
-    }),
-  name: line(1, 255).optional().meta({
-    description:
+    .describe(
+      'Returns the one secret, certificate or key with this id. Takes precedence over the other parameters.',
+    ),
+  name: line(1, 255)
+    .optional()
+    .describe(
       'Returns the one active secret with exactly this name. Takes precedence over the other parameters except `resource`.',
-  }),
+    ),
   format: z
     .enum(['map', 'env'], { error: `${once}: map, env` })
     .optional()
-    .meta({
-      description:
-        'Returns only the names and values of secrets: `map` as one JSON object, `env` as lines that `node --env-file`, bash and docker all read.',
-    }),
+    .describe(
+      'Returns only the names and values of secrets: `map` as one JSON object, `env` as lines that `node --env-file`, bash and docker all read.',
+    ),
 });
 export type VaultReadQuery = z.output<typeof vaultReadQuery>;
 
@@ -81,11 +78,11 @@ export const vaultRead = z
     keys: z
       .array(z.union([readKey, expired]))
       .optional()
-      .meta({ description: 'With `include=keys`.' }),
+      .describe('With `include=keys`.'),
     certificates: z
       .array(z.union([readCertificate, expired]))
       .optional()
-      .meta({ description: 'With `include=certificates`.' }),
+      .describe('With `include=certificates`.'),
   })
   .meta({ id: 'VaultRead', description: 'The vault with its active secrets.' });
 

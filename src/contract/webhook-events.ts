@@ -8,15 +8,15 @@ const resource = {
   id,
   type: z.enum(resourceTypes),
   name: z.string(),
-  vault_id: id.meta({ description: 'For a vault, its own id.' }),
-  version: z.int().optional().meta({ description: 'Not for a vault.' }),
+  vault_id: id.describe('For a vault, its own id.'),
+  version: z.int().optional().describe('Not for a vault.'),
 };
 const expiring = { ...resource, expiration_date: timestamp };
 const accessKey = { id, type: z.literal('access_key'), name: z.string(), vault_id: id };
 const approval = {
   id,
   type: z.literal('approval'),
-  name: z.string().meta({ description: 'The name of the use rule.' }),
+  name: z.string().describe('The name of the use rule.'),
   vault_id: id,
 };
 const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };

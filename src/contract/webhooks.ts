@@ -24,7 +24,7 @@ const vaultIds = listOfAtMost(100, id)
   .transform(ids => [...new Set(ids)])
   .nullable()
   .optional()
-  .meta({ description: 'Only events in these vaults are sent; null for all vaults.' });
+  .describe('Only events in these vaults are sent; null for all vaults.');
 
 const exampleHook = {
   url: 'https://example.com/hooks/strongroom',
@@ -62,7 +62,7 @@ const exampleWebhook = {
 export const webhook = z
   .object({
     id,
-    name: z.string().meta({ description: 'Defaults to the host of the URL.' }),
+    name: z.string().describe('Defaults to the host of the URL.'),
     url: z.string(),
     events: z.array(z.string()),
     vault_ids: z.array(id).nullable(),
@@ -70,10 +70,10 @@ export const webhook = z
     disabled_reason: z
       .enum(disabledReasons)
       .nullable()
-      .meta({ description: 'Why the service disabled the webhook; null if it did not.' }),
+      .describe('Why the service disabled the webhook; null if it did not.'),
     failing_since: timestamp
       .nullable()
-      .meta({ description: 'Since when deliveries have failed; null if the newest attempt succeeded.' }),
+      .describe('Since when deliveries have failed; null if the newest attempt succeeded.'),
     ...recordTimes,
   })
   .meta({ id: 'Webhook', example: exampleWebhook });
@@ -81,7 +81,7 @@ export type Webhook = z.output<typeof webhook>;
 
 export const webhookWithSecret = webhook
   .extend({
-    secret: z.string().meta({ description: 'The signing secret, returned only when it is created.' }),
+    secret: z.string().describe('The signing secret, returned only when it is created.'),
   })
   .meta({
     id: 'WebhookWithSecret',
@@ -93,9 +93,9 @@ export type WebhookWithSecret = z.output<typeof webhookWithSecret>;
 export const attempt = z
   .object({
     at: timestamp,
-    status: z.int().nullable().meta({ description: 'Null if there was no response.' }),
+    status: z.int().nullable().describe('Null if there was no response.'),
     duration_ms: z.int(),
-    answer: z.string().meta({ description: 'The first 4 KiB of the response.' }),
+    answer: z.string().describe('The first 4 KiB of the response.'),
     error: z.string().nullable(),
   })
   .meta({ id: 'DeliveryAttempt' });
@@ -106,7 +106,7 @@ export const delivery = z
     id,
     webhook_id: id,
     event: z.string(),
-    event_id: id.meta({ description: 'The `webhook-id` header; the same in every attempt.' }),
+    event_id: id.describe('The `webhook-id` header; the same in every attempt.'),
     resource_id: id,
     vault_id: id.nullable(),
     state: z.enum(deliveryStates),

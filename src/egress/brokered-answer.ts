@@ -2,7 +2,6 @@
  * The answer to a brokered call: decoded, limited in size and scrubbed of the value that the call was made with. An
  * answer for which this is not possible is withheld, never shown in part.
  */
-
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';

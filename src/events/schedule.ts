@@ -1,5 +1,4 @@
 /** When a delivery is retried, and when it is abandoned. */
-
 import { type DisabledReason, testKind } from '../contract/names.ts';
 import { iso } from '../contract/text.ts';
 import type { Attempt } from '../contract/webhooks.ts';

@@ -5,7 +5,6 @@
  * than the newest checkpoint can't be ours. From time to time a checkpoint names all heads, and checkpoints before the
  * previous such one are deleted.
  */
-
 import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
 import type { PublicBytes } from '../base/bytes.ts';
 import { Chores } from '../base/chores.ts';

@@ -3,7 +3,9 @@
  * and a given clock. The signature is checked before any claims. A token that proves nothing still costs one
  * verification, so that timing does not reveal how far a token got.
  */
+
 import type { CompactVerifyGetKey, JSONWebKeySet, JWTPayload } from 'jose';
+import { once } from '../base/memo.ts';
 
 export type Claims = JWTPayload;
 
@@ -40,24 +42,15 @@ const mostKeys = 100;
 const clockSkew = 60;
 const longestLife = 48 * 3_600;
 
-type Library = typeof import('jose');
-interface Loaded {
-  readonly jose: Library;
-  /** Verifies a token generated here. */
-  readonly decoy: () => Promise<unknown>;
-}
-let loading: Promise<Loaded> | undefined;
-
 /** Loaded with the first token rather than at every start. */
-function loaded(): Promise<Loaded> {
-  loading ??= (async () => {
-    const jose = await import('jose');
-    const { privateKey, publicKey } = await jose.generateKeyPair('ES256');
-    const token = await new jose.SignJWT().setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
-    return { jose, decoy: () => jose.compactVerify(token, publicKey) };
-  })();
-  return loading;
-}
+const loaded = once(async () => {
+  const jose = await import('jose');
+  const { privateKey, publicKey } = await jose.generateKeyPair('ES256');
+  const token = await new jose.SignJWT().setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+  /** Verifies a token generated here. */
+  const decoy = () => jose.compactVerify(token, publicKey);
+  return { jose, decoy };
+});
 
 /** The public keys of a JWKS. Throws if it is not one, or contains private or symmetric keys. */
 export async function keySetOf(jwks: unknown): Promise<KeySet> {

@@ -2,7 +2,6 @@
  * A thread of the worker pool. Its jobs run synchronously, so they never occupy the runtime's own thread pool, on which
  * others wait.
  */
-
 import { carryOutJobs } from '../threads/pool.ts';
 import { importCertificatePem, importPkcs12, selfSign, signingRequest } from './certificate.ts';
 import { generateKey, importKey } from './key-material.ts';

@@ -3,7 +3,6 @@
  * `Authorization` header. Two that disagree are an error, because one of them is a mistake. A `baseUrl` is compared with
  * our own addresses and never connected to.
  */
-
 import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import { type Connection, onlyConnections as connections } from '../contract/tools.ts';

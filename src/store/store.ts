@@ -3,7 +3,6 @@
  * plaintext, and makes no decisions: whether a row can be trusted is checked where the keys are. Reads run immediately;
  * changes are statements, which take effect in a unit.
  */
-
 import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
 import { publicBytes, type Sealed } from '../base/bytes.ts';

@@ -2,7 +2,6 @@
  * The form in which failures pass between threads, because copying an error loses its properties. Everything that the
  * caller sees is kept unchanged. An internal error is reduced to one line for the operator, without quoted text.
  */
-
 import { describe } from '../base/described-error.ts';
 import { Failure, type FailureCode, type FailureDetails } from '../contract/errors.ts';
 

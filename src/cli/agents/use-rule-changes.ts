@@ -1,5 +1,4 @@
 /** `strongroom use-rules add` and `edit`: a rule from a preset, a file and flags, in ascending order of precedence. */
-
 import { approvalDemands, responseModes } from '../../contract/use-names.ts';
 import { usePresets } from '../../contract/use-presets.ts';
 import { choice, names, type readCommand, text, whole } from '../../service/settings/options.ts';

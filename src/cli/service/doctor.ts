@@ -1,5 +1,4 @@
 /** `strongroom doctor`: examines an installation, and reports faults and their remedies. */
-
 import { type CheckResult, worstOf } from '../../service/doctor/check.ts';
 import { checkNames, examine } from '../../service/doctor/doctor.ts';
 import { serveOptions } from '../../service/settings/command-options.ts';

@@ -1,5 +1,4 @@
 /** `strongroom keyring`: rotates the keyring while the service runs, and shows the progress of a rotation. */
-
 import type { Counts, RotationReport, RotationState } from '../../domain/operations/rotation.ts';
 import { withStrongroom } from '../../service/opening/open.ts';
 import { placeOptions } from '../../service/settings/command-options.ts';

@@ -1,5 +1,4 @@
 /** `strongroom mcp config`: prints the configuration that a client needs to use the service. */
-
 import { clientNames, configurationFor } from '../../mcp/client-configurations.ts';
 import { mcpConfigOptions } from '../../service/settings/command-options.ts';
 import { readConfig, UsageError } from '../../service/settings/config.ts';

@@ -1,5 +1,4 @@
 /** `strongroom root-key rotate`: protects the keyring with a new root key, while the service runs. */
-
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { withStrongroom } from '../../service/opening/open.ts';
 import { askNewPassphrase, rootKeySource } from '../../service/opening/open-data.ts';

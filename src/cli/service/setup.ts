@@ -2,7 +2,6 @@
  * `strongroom setup`: creates an organization without a browser, with an owner's API key for programs and, with an
  * email address, an invitation for the first person. Both are printed once.
  */
-
 import { memberCreate } from '../../contract/members.ts';
 import { name as nameSchema } from '../../contract/text.ts';
 import { type Strongroom, withNewStrongroom } from '../../service/opening/open.ts';

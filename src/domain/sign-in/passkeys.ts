@@ -29,12 +29,17 @@ const load = () => import('@simplewebauthn/server');
 
 export function passkeysWith(challenges: Challenges) {
   /** Checks the challenge that a browser signed, and remembers it. */
-  function watch(purpose: string) {
+  function watch({ origin, host }: Site, purpose: string) {
     const watched = {
       challenge: '',
-      check: (sent: string): boolean => {
-        watched.challenge = sent;
-        return challenges.holds(purpose, sent);
+      expected: {
+        expectedChallenge: (sent: string): boolean => {
+          watched.challenge = sent;
+          return challenges.holds(purpose, sent);
+        },
+        expectedOrigin: origin,
+        expectedRPID: host,
+        requireUserVerification: true,
       },
     };
     return watched;
@@ -76,13 +81,10 @@ export function passkeysWith(challenges: Challenges) {
     /** Throws if the credential is not valid. */
     verifyNew: async (site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey> => {
       const { verifyRegistrationResponse } = await load();
-      const watched = watch(purpose);
+      const watched = watch(site, purpose);
       const result = await verifyRegistrationResponse({
         response: credential as never,
-        expectedChallenge: watched.check,
-        expectedOrigin: site.origin,
-        expectedRPID: site.host,
-        requireUserVerification: true,
+        ...watched.expected,
         supportedAlgorithmIDs: algorithms,
       }).catch(noProof);
       if (!result.verified) return noProof();
@@ -99,13 +101,10 @@ export function passkeysWith(challenges: Challenges) {
     /** The result of a valid proof, or null. */
     verify: async (site: Site, purpose: string, credential: PasskeyCredential, row: PasskeyRow) => {
       const { verifyAuthenticationResponse } = await load();
-      const watched = watch(purpose);
+      const watched = watch(site, purpose);
       const result = await verifyAuthenticationResponse({
         response: credential as never,
-        expectedChallenge: watched.check,
-        expectedOrigin: site.origin,
-        expectedRPID: site.host,
-        requireUserVerification: true,
+        ...watched.expected,
         credential: { id: row.credential_id, publicKey: plainBytes(row.public_key), counter: row.counter },
       }).catch(() => null);
       if (!result?.verified) return null;

@@ -32,12 +32,8 @@ import {
   unmetHeader,
 } from './target.ts';
 
-interface LastRead extends LastRequest {
-  readonly read: AccessKeyRead;
-}
-
 export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleRequest {
-  const lastRequests = new WeakMap<Socket, LastRead>();
+  const lastRequests = new WeakMap<Socket, LastRequest>();
   const { vaultReads } = parts.domain;
   const refuse = refusingWith(parts, { statusFor, bodyOf: errorsOf, contentType });
   const answerWith = answeringWith(parts, 'dialect', { answer, refuse });

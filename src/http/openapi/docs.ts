@@ -2,11 +2,13 @@
  * Serves the API documentation for programs (`/v1/openapi.json`) and people (`/docs`). The page and its viewer load
  * only from this service; the content security policy allows no other host, and credentials are not stored.
  */
+
 import { createReadStream, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { once } from '../../base/memo.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { openApiDocument } from './document.ts';
@@ -74,11 +76,8 @@ const start = `const ui = window.SwaggerUIBundle({
 `;
 
 export function mountDocs(app: FastifyInstance, routes: readonly RouteDescription[], version: string): void {
-  let document: string | undefined;
-  app.get('/v1/openapi.json', async (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument(routes, version));
-    return send(reply, 'application/json', document);
-  });
+  const document = once(() => JSON.stringify(openApiDocument(routes, version)));
+  app.get('/v1/openapi.json', async (_request, reply) => send(reply, 'application/json', document()));
   app.get('/docs', async (_request, reply) =>
     send(reply.header('content-security-policy', policy), 'text/html', page),
   );

@@ -1,5 +1,4 @@
 /** The five routes of a collection, declared once. A service that does not match the schemas does not compile. */
-
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';

@@ -1,5 +1,4 @@
 /** Sign-in for the command line: requesting and polling, the person's decision, and the resulting API keys. */
-
 import { done } from '../../contract/auth.ts';
 import { deletion } from '../../contract/common.ts';
 import * as device from '../../contract/device-login.ts';

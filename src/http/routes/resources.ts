@@ -1,5 +1,7 @@
 /** Vaults, secrets, keys and certificates, in their own collections and as resources of any type. */
+
 import type { z } from 'zod';
+import { once } from '../../base/memo.ts';
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
 import * as resource from '../../contract/resources.ts';
@@ -7,7 +9,7 @@ import type { Domain } from '../../domain/domain.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
 import { answerOf, bulkSecrets, givenNames } from './bulk.ts';
 import { collectionRoutes, warn } from './collection.ts';
-import { once, type Permissions, type Route, route } from './route.ts';
+import { type Permissions, type Route, route } from './route.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;

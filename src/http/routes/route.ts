@@ -4,11 +4,13 @@
  * document and the tests over all routes use the same values. The requirements are checked here, once, before the handler
  * runs. The handler receives permits, which the domain requires: what a route does not declare, its handler can't do.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller, Origin } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { onBehalfOf } from '../../base/fair-line.ts';
+import { once } from '../../base/memo.ts';
 import { check } from '../../contract/check.ts';
 import type { deletion } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -248,12 +250,6 @@ async function run<N extends Need>(
   const { caller } = entered as Partial<ByCaller>;
   if (caller === undefined) return handle();
   return onBehalfOf({ organization: caller.organizationId, key: caller.id }, handle);
-}
-
-/** Calls a function at most once. */
-export function once<T>(look: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | null = null;
-  return () => (found ??= look());
 }
 
 /** A route without a body refuses fields, instead of silently ignoring them. */

@@ -27,19 +27,15 @@ const contentTypes = {
 /** PEM has no ETag and is sent in full each time. */
 const untaggedHeaders = ['Cache-Control', 'no-store, no-cache, must-revalidate', 'Pragma', 'no-cache'];
 
-/** The last request of a connection, verbatim, because clients often repeat the same request. */
+/** The last request of a connection, verbatim, because clients often repeat it; and how it was parsed. */
 export interface LastRequest {
   readonly url: string;
   readonly rawHeaders: readonly string[];
-}
-
-/** The last request and how it was parsed. */
-interface LastRead extends LastRequest {
   readonly read: AccessKeyRead;
 }
 
 export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
-  const lastRequests = new WeakMap<Socket, LastRead>();
+  const lastRequests = new WeakMap<Socket, LastRequest>();
   const { vaultReads } = parts.domain;
   const answerWith = answeringWith(parts, 'vault_read', { answer, refuse: refusingWith(parts) });
   const onEvery = headersOnEvery(parts.encrypted, headers => Object.entries(headers).flat());

@@ -1,5 +1,4 @@
 /** The service's own addresses, sign-in through an OpenID Connect issuer, and OAuth, from the flags. */
-
 import { isThisMachine } from '../../base/this-machine.ts';
 import { type SingleSignOn, singleSignOnWith } from '../../domain/sign-in/single-sign-on.ts';
 import { type SiteOf, siteReader } from '../../http/listener/browser.ts';

@@ -5,7 +5,6 @@
  * this (`expect`), and the unit is refused if the data differs. Conditions for the whole unit are separate, read-only
  * statements (`unless`).
  */
-
 import type { MessagePort } from 'node:worker_threads';
 import type { Compilable, Insertable, Kysely } from 'kysely';
 import type { Sealed } from '../../base/bytes.ts';

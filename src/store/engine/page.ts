@@ -1,5 +1,4 @@
 /** Pages of a list, newest first. Ids sort by time. */
-
 import type { SelectQueryBuilder } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 

@@ -4,7 +4,6 @@
  * newer version has run, which may have added columns, indexes and constraints, only objects that could falsify
  * something are reported.
  */
-
 import type { EngineName } from '../migrations/migrations.ts';
 import schemas from './described-schemas.json' with { type: 'json' };
 

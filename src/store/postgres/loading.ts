@@ -1,5 +1,4 @@
 /** Fills an empty PostgreSQL database in one transaction. Nothing is visible to others until it is committed. */
-
 import { countOn, type Loader, lastStep } from '../dump/loading.ts';
 import type { TableShape } from '../dump/tables.ts';
 import { readingEngine } from '../engine/engine.ts';

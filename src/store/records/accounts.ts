@@ -2,7 +2,6 @@
  * Members' means of signing in: accounts, passkeys and sessions, failed attempts that lock an account out, and used
  * challenges. Contains only digests, sealed seeds and public keys.
  */
-
 import type { Selectable } from 'kysely';
 import { publicBytes } from '../../base/bytes.ts';
 import { type Engine, isStored, type Statement, statement } from '../engine/engine.ts';

@@ -1,5 +1,4 @@
 /** Deliveries: one per event and subscribed webhook, with the result of every attempt. */
-
 import { type Selectable, sql } from 'kysely';
 import type { Stamp } from '../../base/bytes.ts';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';

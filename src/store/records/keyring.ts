@@ -3,7 +3,6 @@
  * three to six, and nothing else is read here. Every unit that seals with the current version locks the keyring, so
  * that no version is retired between sealing and storing.
  */
-
 import { type RawBuilder, sql } from 'kysely';
 import type { Sealed } from '../../base/bytes.ts';
 import { type Engine, keyringRow, type Statement, statement } from '../engine/engine.ts';

@@ -1,5 +1,4 @@
 /** Vaults, secrets, keys and certificates, with their versions. */
-
 import { sql } from 'kysely';
 import type { Sealed } from '../../base/bytes.ts';
 import type { Engine } from '../engine/engine.ts';

@@ -3,7 +3,6 @@
  * connection; lists run on the reader thread and writes on the one writer thread, so that neither a long search nor a
  * sync blocks the event loop. Everything specific to SQLite is in this folder.
  */
-
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
