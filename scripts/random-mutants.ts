@@ -31,7 +31,7 @@ export interface SampleOptions {
 /**
  * In seconds of the tests' recorded times: a mutant that the likeliest tests don't notice in this time is unnoticed.
  */
-const longestTests = 150;
+const longestTests = 240;
 /** The limit for pure tests, which run together in seconds. */
 const mostQuick = 60;
 
@@ -95,12 +95,12 @@ function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   const breadth = breadthOf(coverage);
   return mutant => {
     const text = readFileSync(join(root, mutant.file), 'utf8');
-    const words = new Set(mutant.file.split(/[/.-]/));
+    const words = wordsIn(mutant.file);
     const around = text.split('\n').slice(Math.max(0, mutant.line - 3), mutant.line + 2);
     const said = wordsIn(around.join(' '));
     const cost = (test: string) =>
-      (listed.get(mutant.file)?.has(test) || test.split(/[/-]/).every(word => said.has(word)) ? 0 : 1_000) +
-      (test.split(/[/-]/).some(word => words.has(word)) ? 0 : 300) +
+      (listed.get(mutant.file)?.has(test) || [...wordsIn(test)].every(word => said.has(word)) ? 0 : 1_000) +
+      ([...wordsIn(test)].some(word => words.has(word)) ? 0 : 300) +
       coverage.tests[test]!.seconds +
       breadth(test) / 200;
     const near = testsOfLine(coverage, mutant.file, mutant.line, text).sort((a, b) => cost(a) - cost(b));
@@ -115,10 +115,10 @@ function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   };
 }
 
-/** `singleSignOn` is three words. */
+/** In the singular; `singleSignOn` is three words. */
 function wordsIn(text: string): Set<string> {
   const separated = text.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return new Set(separated.split(/[^a-z]+/));
+  return new Set(separated.split(/[^a-z]+/).map(word => word.replace(/s$/, '')));
 }
 
 function listedTests(): Map<string, Set<string>> {
