@@ -5,15 +5,8 @@ import { Failure } from '../src/contract/errors.ts';
 import { manySecretsWith } from '../src/domain/resources/many-secrets.ts';
 
 it('tells a caller whose rights were withdrawn meanwhile nothing, even if there is nothing to copy', async () => {
-  const row = {
-    id: 's',
-    vault_id: 'v',
-    name: 'ONE',
-    version: 1,
-    created_at: 0,
-    updated_at: 0,
-    attributes: '{}',
-  };
+  const dates = { activation_date: null, expiration_date: null, created_at: 0, updated_at: 0 };
+  const row = { id: 's', vault_id: 'v', name: 'ONE', version: 1, ...dates };
   const records = {
     openVault: async () => ({ row: { id: 'v' } }),
     find: async () => row,
