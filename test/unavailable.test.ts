@@ -12,9 +12,9 @@ function answerTo(url: string, members: Partial<IncomingMessage> = {}) {
       return response;
     },
     end: (body: string) => Object.assign(answer, { body }),
+    req: { method: 'POST', url, headers: {}, ...members },
   } as unknown as ServerResponse;
-  const request = { method: 'POST', url, headers: {}, ...members } as IncomingMessage;
-  unavailableWith({ encrypted: true, newId: () => 'id' })(request, response);
+  unavailableWith({ encrypted: true, newId: () => 'id' })(response.req, response);
   return { ...answer, body: JSON.parse(answer.body) };
 }
 
