@@ -16,13 +16,13 @@ import { startHeads, startRows } from './start.ts';
 
 const [commit = 'HEAD~1'] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
-const turns = 20;
+const turns = 12;
 const connections = 32;
 const upstream = await startBeside('upstream.ts', '0');
 
 interface Filled extends Side {
   readonly vaultId: string;
-  readonly secretId: string;
+  readonly secretIds: readonly string[];
   readonly token: string;
 }
 
@@ -35,10 +35,11 @@ async function fill(checkout: string, name: string): Promise<Filled> {
     name: `SECRET_${at}`,
     value: `ghp_${'x7Q'.repeat(12)}${at}`,
   }));
-  const [{ secret }] = (await side.post('secrets/bulk', { items })).results;
+  const { results } = await side.post('secrets/bulk', { items });
+  const secretIds = results.map(({ secret }: { secret: { id: string } }) => secret.id);
   const { token } = await side.post('access-keys', { vault_id, name: 'bench', may_use: true });
   await side.post('use-rules', {
-    secret_id: secret.id,
+    secret_id: secretIds[0],
     name: 'bench',
     hosts: [`http://localhost:${upstream.port}`],
     methods: ['GET'],
@@ -47,29 +48,27 @@ async function fill(checkout: string, name: string): Promise<Filled> {
     approval: 'never',
     rate_limit: null,
   });
-  return { ...side, vaultId: vault_id, secretId: secret.id, token };
+  return { ...side, vaultId: vault_id, secretIds, token };
 }
 
 const read =
   (query = '') =>
-  ({ vaultId, token }: Filled) =>
-    requestOf({ path: `/api/v1/vaults/${vaultId}${query}`, token });
+  ({ vaultId, token }: Filled) => [requestOf({ path: `/api/v1/vaults/${vaultId}${query}`, token })];
 
-const kinds: Readonly<Record<string, (side: Filled) => string>> = {
+const kinds: Readonly<Record<string, (side: Filled) => string[]>> = {
   'read all secrets': read(),
   'read names': read('?secrets=names'),
   'read one secret': read('?name=SECRET_7'),
-  'list 20 secrets': ({ vaultId, key }) => requestOf({ path: `/v1/secrets?vault_id=${vaultId}`, token: key }),
-  'update a value': ({ secretId, key }) =>
-    requestOf({
-      method: 'PUT',
-      path: `/v1/secrets/${secretId}`,
-      token: key,
-      body: { value: 'y'.repeat(40) },
-    }),
+  'list 20 secrets': ({ vaultId, key }) => [
+    requestOf({ path: `/v1/secrets?vault_id=${vaultId}`, token: key }),
+  ],
+  'update a value': ({ secretIds, key: token }) =>
+    secretIds.map(id =>
+      requestOf({ method: 'PUT', path: `/v1/secrets/${id}`, token, body: { value: 'y'.repeat(40) } }),
+    ),
   'call with a secret': ({ vaultId, token }) => {
     const body = { secret: 'SECRET_0', url: `http://localhost:${upstream.port}/issues/7` };
-    return requestOf({ method: 'POST', path: `/api/v1/vaults/${vaultId}/use`, token, body });
+    return [requestOf({ method: 'POST', path: `/api/v1/vaults/${vaultId}/use`, token, body })];
   },
 };
 
@@ -80,16 +79,18 @@ interface Figures {
   readonly work: number;
 }
 
-async function measure({ server }: Side, request: string, seconds: number): Promise<Figures> {
+async function measure({ server }: Side, requests: readonly string[], seconds: number): Promise<Figures> {
   const before = server.processorTime();
   const { perSecond, statuses } = await load({
     port: server.port,
     connections,
     seconds,
-    requests: [request],
+    requests,
   });
   const { 200: answered = 0, ...others } = statuses;
-  if (Object.keys(others).length > 0) throw new Error(`not all were answered: ${JSON.stringify(statuses)}`);
+  // Two updates of one secret at the same time conflict; more than a few failures indicate an error.
+  if (Object.values(others).reduce((sum, one) => sum + one, 0) > answered / 10)
+    throw new Error(`not all were answered: ${JSON.stringify(statuses)}`);
   return { rate: perSecond, work: ((server.processorTime() - before) * 1000) / answered };
 }
 
@@ -100,7 +101,7 @@ function median(all: readonly Figures[], of: keyof Figures): number {
 async function compare(
   what: string,
   sides: readonly [Filled, Filled],
-  request: (side: Filled) => string,
+  request: (side: Filled) => string[],
 ): Promise<(string | number)[]> {
   const [before, after] = sides.map(side => ({ side, figures: [] as Figures[] }));
   for (const { side } of [before!, after!]) await measure(side, request(side), 3);
@@ -119,7 +120,10 @@ async function compare(
 const earlier = checkOut(commit, folder);
 const sides = [await fill(earlier.path, 'before'), await fill(here, 'after')] as const;
 const rows: (string | number)[][] = [];
-for (const [what, request] of Object.entries(kinds)) rows.push(await compare(what, sides, request));
+for (const [what, request] of Object.entries(kinds)) {
+  rows.push(await compare(what, sides, request));
+  process.stderr.write(`${rows.at(-1)!.join('  ')}\n`);
+}
 const [, whole] = sides;
 const restricted = { ...whole, token: (await narrow(whole.token, { names: ['SECRET_*'] })).token };
 rows.push(await compare('read all, whole and restricted access key', [whole, restricted], read()));
