@@ -16,7 +16,7 @@ describe('acknowledged means durable', () => {
   it('killed in the middle of writes, 6 times: nothing acknowledged is missing, the file is sound', async () => {
     const { acknowledged, missing } = await crashRepeatedly(6);
     assert.equal(missing, 0);
-    assert.ok(acknowledged >= 6 * 4, `${acknowledged} writes were acknowledged`);
+    assert.ok(acknowledged > 100, `${acknowledged} writes were acknowledged`);
   });
 
   it('the connection that writes syncs every commit, by its own word', async () => {

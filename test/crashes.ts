@@ -71,7 +71,7 @@ async function writeUntilKilled(
   };
   const writers = Array.from({ length: writersAtOnce }, write);
   // Somewhere in the middle of a burst, however fast the machine is.
-  const [before, wanted] = [acknowledged.size, 4 + Math.random() * 30];
+  const [before, wanted] = [acknowledged.size, 20 + Math.random() * 30];
   const giveUp = Date.now() + 20_000;
   while (acknowledged.size - before < wanted && Date.now() < giveUp) await sleep(1);
   await sleep(Math.random() * 10);
