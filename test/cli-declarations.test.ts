@@ -33,13 +33,13 @@ it('a required argument is asked for by its own sentence, and is one unless more
   const { ran, run } = declared({ missing: 'a thing is required' });
   await assert.rejects(run(['--twice']), new UsageError('a thing is required'));
   await run(['thing']);
-  await assert.rejects(run(['thing', 'other']), { message: 'takes at most 1 argument' });
+  await assert.rejects(run(['thing', 'other']), { message: 'the command takes at most 1 argument' });
   assert.deepEqual(ran, [[false, 'thing']]);
 });
 
 it('arguments beyond the first arrive in their order, as many as are declared', async () => {
   const { ran, run } = declared({ missing: 'a thing is required', upTo: 3 });
   await run(['a', 'b', 'c']);
-  await assert.rejects(run(['a', 'b', 'c', 'd']), { message: 'takes at most 3 arguments' });
+  await assert.rejects(run(['a', 'b', 'c', 'd']), { message: 'the command takes at most 3 arguments' });
   assert.deepEqual(ran, [[false, 'a', 'b', 'c']]);
 });

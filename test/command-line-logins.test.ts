@@ -353,7 +353,7 @@ describe('the API keys of command lines', () => {
     await keys().revokeItself(token!, world.origin());
     assert.deepEqual(await listed(as), []);
     await refused(keys().revokeItself(token!, world.origin()), 'UNAUTHORIZED');
-    const only = { message: 'Only a command line’s own sign-in can be ended this way' };
+    const only = { message: 'Only the API key of a signed-in command line can be revoked this way' };
     const other = await world.apiKeys.create(world.operator(acme), { name: 'nobody’s', role: 'viewer' });
     await refused(keys().revokeItself(other.token!, world.origin()), 'FORBIDDEN', only);
     const next = await signedIn(as);

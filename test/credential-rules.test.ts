@@ -8,7 +8,7 @@ import { refusalOf } from './refusal-of.ts';
 
 const tooMuch = 'FORBIDDEN: A credential can’t have more permissions than its creator';
 const givenFor =
-  'INVALID_REQUEST: expiration_date can’t be later: it was issued until then, or ends with what created it';
+  'INVALID_REQUEST: expiration_date can’t be later than it is now: the credential was issued until then, or ends with the key that created it';
 const page = { page: 1, limit: 100 };
 const iso = (time: number) => new Date(time).toISOString();
 

@@ -33,7 +33,7 @@ describe('what proves an identity', () => {
     it(`may be ${method} with ${JSON.stringify(trust).slice(0, 80)}`, () => check(method, trust));
 
   const unused = (method: string) => `is not used by the method ${method}`;
-  const any = 'must be more specific than *, or claims must be';
+  const any = 'must be more specific than *, unless claims are';
   const bad: [method: LoginMethod, trust: Partial<Trust>, field: string, reason: string | RegExp][] = [
     ['secret_id', { issuer: token.issuer }, 'issuer', unused('secret_id')],
     ['secret_id', { issuer: '' }, 'issuer', unused('secret_id')],

@@ -157,7 +157,7 @@ describe('a project file', () => {
       { STRONGROOM_API_KEY: 'sr_api_x' },
       { STRONGROOM_IDENTITY: identity, STRONGROOM_ID_TOKEN: 'token' },
     ] as Record<string, string>[]) {
-      refusedWith(() => chosen({}, environment), /does not decide where a key of the environment is sent$/);
+      refusedWith(() => chosen({}, environment), /does not decide where a key from the environment is sent$/);
       assert.equal(chosen({ url: other.url } as never, environment).url, other.url);
     }
     project({ url: work.url });

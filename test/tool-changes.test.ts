@@ -275,7 +275,7 @@ describe('vaults and access-keys', () => {
       ],
     );
     const revoked = await tool.admin(['access-keys', 'revoke', all[1].id, '--vault', 'fresh']);
-    assert.match(revoked.stderr, /web is revoked/);
+    assert.match(revoked.stderr, /revoked web/);
     fails(await tool.run(['list'], { env }), 1, /the key is not accepted/);
   });
 

@@ -152,7 +152,7 @@ describe('settings', () => {
         /names http.*no profile for it: if you trust that address, set STRONGROOM_URL or use --url/,
       );
       const chosen = await tool.run(['list'], { env: { ...env, XDG_CONFIG_HOME }, cwd: folders.path });
-      fails(chosen, 2, /a project file does not decide where a key of the environment is sent/);
+      fails(chosen, 2, /a project file does not decide where a key from the environment is sent/);
       for (const words of [
         ['get', ''],
         ['run', '--only', ''],

@@ -100,17 +100,17 @@ describe('a use rule', () => {
       [{ methods: ['POST', method] }, null],
       [
         { methods: ['POST', method], place: { type: 'json', pointer: '/a' } },
-        'methods must have a body, because the value goes into it',
+        'methods must not contain GET or HEAD, because the value goes into the body',
       ],
       [
         { methods: [method], place: { type: 'form', field: 'a' } },
-        'methods must have a body, because the value goes into it',
+        'methods must not contain GET or HEAD, because the value goes into the body',
       ],
     ]),
     [{ response: 'store', store }, null],
-    [{ response: 'store' }, 'store is required with the response store'],
-    [{ store }, 'store requires the response store'],
-    [{ response: 'status-only', store }, 'store requires the response store'],
+    [{ response: 'store' }, 'store is required if response is store'],
+    [{ store }, 'store is only allowed if response is store'],
+    [{ response: 'status-only', store }, 'store is only allowed if response is store'],
     [
       { response: 'store', store: { ...store, pointer: 'a' } },
       'store must have a JSON pointer such as /access_token',

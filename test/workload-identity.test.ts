@@ -444,7 +444,7 @@ onEngines('a workload identity', engine => {
       assert.deepEqual(
         [await login(), await login(), rotating.asked()],
         [401, 401, 1],
-        'it was asked just before',
+        'it was contacted moments ago',
       );
       service.clock.pass(11_000);
       assert.deepEqual([await login(), rotating.asked()], [200, 2]);

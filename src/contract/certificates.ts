@@ -34,7 +34,7 @@ export const certificateCreate = z
     tags: tags.optional(),
   })
   .refine(body => [body.pem, body.pkcs12, body.self_signed].filter(part => part !== undefined).length === 1, {
-    error: 'exactly one of pem, pkcs12 and self_signed must be given',
+    error: 'is required unless pkcs12 or self_signed is given; exactly one of them',
     path: ['pem'],
   })
   .refine(body => body.self_signed === undefined || body.key_id !== undefined, {

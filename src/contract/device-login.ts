@@ -114,7 +114,7 @@ const loginKey = z
   .meta({
     id: 'LoginKey',
     example: { ...exampleApiKey, created: [{ type: 'access-key', id: exampleApiKey.id, name: 'laptop' }] },
-    description: 'The API key of a signed-in command line, and what that created.',
+    description: 'The API key of a signed-in command line, and what the command line created.',
   });
 export type LoginKey = z.output<typeof loginKey>;
 export const loginKeyList = z.object({ data: z.array(loginKey) }).meta({ id: 'LoginKeyList' });

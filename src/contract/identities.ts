@@ -34,7 +34,7 @@ const claims = z
 const jwks = z
   .object(
     { keys: listOfAtMost(100, z.record(z.string(), z.unknown(), { error: 'must be an object' })) },
-    { error: 'must be an object with keys' },
+    { error: 'must be an object with an array named keys' },
   )
   .describe(
     'The issuer’s public keys, for an issuer that the service can’t reach. If omitted, they are fetched through the issuer’s discovery document, and again when they change.',

@@ -19,7 +19,7 @@ const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
 });
 const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
   arrayUpTo(mostGrants, grant).refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
-    error: 'must name each vault once',
+    error: 'must not name a vault more than once',
   });
 const grants = onePerVault(vaultGrant);
 export type VaultGrant = z.output<typeof vaultGrant>;
@@ -97,12 +97,12 @@ export type GrantQuery = z.output<typeof grantQuery>;
 // Groups
 
 const memberIds = arrayUpTo(mostInGroup, id).refine(all => new Set(all).size === all.length, {
-  error: 'must name each member once',
+  error: 'must not name a member more than once',
 });
 const singleSignOn = flag
   .optional()
   .describe(
-    'Whether a member also belongs to the group while the single sign-on issuer lists its name in their claim.',
+    'Whether a member also belongs to the group while the single sign-on issuer lists its name in the member’s groups claim.',
   );
 
 export const groupCreate = z

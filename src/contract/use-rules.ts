@@ -160,7 +160,7 @@ const exampleCall = {
 export const useRuleCreate = z
   .strictObject({ secret_id: id.optional(), key_id: id.optional(), name, ...decided })
   .refine(({ secret_id, key_id }) => (secret_id === undefined) !== (key_id === undefined), {
-    error: 'or key_id is required, and not both',
+    error: 'is required unless key_id is given; not both',
     path: ['secret_id'],
   })
   .meta({

@@ -32,7 +32,7 @@ export const useFields = {
       error: 'must be base64',
     })
     .optional(),
-  dry_run: flag.optional().describe('true: only report whether the call would be allowed, and why not.'),
+  dry_run: flag.optional().describe('true: only report whether the call would be allowed, and if not, why.'),
 };
 export const useCall = z.strictObject(useFields).meta({
   id: 'UseCall',

@@ -22,9 +22,12 @@ const ruleOptions = {
     'where the value goes: bearer, header:NAME[:PREFIX], basic:USER, query:NAME, json:POINTER or form:FIELD',
   ),
   'request-header': list('NAME[,NAME]', 'headers that the caller may set'),
-  'response-header': list('NAME[,NAME]', 'headers of the answer that are returned'),
-  response: choice('what is returned of the answer', responseModes),
-  store: text('SECRET:POINTER', 'with --response store: the secret, and the field of the answer'),
+  'response-header': list('NAME[,NAME]', 'headers of the response that are returned'),
+  response: choice('how much of the response is returned', responseModes),
+  store: text(
+    'SECRET:POINTER',
+    'with --response store: the secret that gets a new version, and the field of the response',
+  ),
   operation: list('OPERATION[,OPERATION]', 'for a key: sign, verify, decrypt'),
   algorithm: list('ALGORITHM[,ALGORITHM]', 'for a key: the algorithms, such as ES256'),
   'jwt-issuer': text('TEXT', 'for a key: sign only tokens of this issuer'),
@@ -169,6 +172,6 @@ export const editCommand = commandOf({
     const { id, name, vault_id } = await foundRule(admin, settings.vault, named);
     const fields = await fieldsIn(values, admin, vault_id);
     if (Object.keys(fields).length === 0) throw new UsageError('a flag with the field to update is required');
-    done(values.json, await admin.updateUseRule({ id, body: fields }), `${printable(name)} is updated`);
+    done(values.json, await admin.updateUseRule({ id, body: fields }), `updated ${printable(name)}`);
   },
 });

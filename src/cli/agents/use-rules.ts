@@ -47,7 +47,7 @@ export const deleteCommand = commandOf({
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
     const { id, name } = await foundRule(admin, settings.vault, named);
-    done(values.json, await admin.deleteUseRule({ id }), `${printable(name)} is deleted`);
+    done(values.json, await admin.deleteUseRule({ id }), `deleted ${printable(name)}`);
   },
 });
 

@@ -43,7 +43,7 @@ export function settingsFor(given: Given, environment: Environment, folder = pro
   // A folder must not decide to which of a person's services a key of the environment is sent.
   if (keys.isOfEnvironment && isByProject)
     throw new UsageError(
-      `${place.project!.file} names ${place.url}: set STRONGROOM_URL too, because a project file does not decide where a key of the environment is sent`,
+      `${place.project!.file} names ${place.url}: set STRONGROOM_URL too, because a project file does not decide where a key from the environment is sent`,
     );
   return { ...place, ...keys };
 }

@@ -57,7 +57,7 @@ export const inviteCommand = commandOf({
   summary: 'invite a member, and print the link for them',
   options: inviteOptions,
   about:
-    'Invites a member. The link is printed once, to standard output: send it to them. Without a role, they see nothing until\nmembers grant, or a group, gives them a role in a vault.',
+    'Invites a member. The link is printed once, to standard output: send it to them. Without a role, they see nothing until\nthey get one in a vault, through members grant or a group.',
   missing: 'an email address is required',
   run: async (values, email) => {
     const settings = settingsFor({ ...values, vault: null }, process.env);
@@ -71,10 +71,10 @@ export const inviteCommand = commandOf({
 function grantCommandOf(of: Collection, who: string): Command {
   return commandOf({
     usage: `${of} grant ${who} VAULT ROLE [flags]`,
-    summary: `give a ${kinds[of]} a role in a vault, or none`,
+    summary: `give a ${kinds[of]} a role in a vault, or remove it`,
     options,
     completes: of,
-    about: `Gives a ${kinds[of]} a role in one vault, which replaces their role there: ${grantedRoleNames.join(', ')}. none removes it.`,
+    about: `Gives a ${kinds[of]} a role in one vault, in place of any earlier role there: ${grantedRoleNames.join(', ')}. The role none removes it.`,
     upTo: 3,
     run: async (values, named, [vaultNamed, roleNamed]) => {
       if (vaultNamed === undefined || roleNamed === undefined)
@@ -128,7 +128,7 @@ export const createGroupCommand = commandOf({
   run: async (values, name) => {
     const body = { name, single_sign_on: values['single-sign-on'] };
     const answer = await adminIn(values).createGroup({ body });
-    done(values.json, answer, `${printable(name)} is created`);
+    done(values.json, answer, `created ${printable(name)}`);
   },
 });
 
@@ -142,7 +142,7 @@ export const deleteGroupCommand = commandOf({
   run: async (values, named) => {
     const admin = adminIn(values);
     const { id, name } = await found(admin, 'groups', named);
-    done(values.json, await admin.deleteGroup({ id }), `${printable(name)} is deleted`);
+    done(values.json, await admin.deleteGroup({ id }), `deleted ${printable(name)}`);
   },
 });
 

@@ -77,7 +77,7 @@ export const revokeCommand = commandOf({
   run: async (values, named) => {
     const place = await inVault(values);
     const { id, name } = one(await keysIn(place), named);
-    done(values.json, await place.admin.deleteAccessKey({ id }), `${printable(name)} is revoked`);
+    done(values.json, await place.admin.deleteAccessKey({ id }), `revoked ${printable(name)}`);
   },
 });
 

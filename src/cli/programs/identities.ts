@@ -38,7 +38,7 @@ export const deleteCommand = commandOf({
   run: async (values, named) => {
     const admin = adminIn(values);
     const { id, name } = await found(admin, named);
-    done(values.json, await admin.deleteIdentity({ id }), `${printable(name)} is deleted`);
+    done(values.json, await admin.deleteIdentity({ id }), `deleted ${printable(name)}`);
   },
 });
 

@@ -22,7 +22,7 @@ const options = {
   subject: list('PATTERN[,PATTERN]', 'patterns for its subject, in which * matches anything'),
   claim: list('NAME=PATTERN[,…]', 'further claims that must match'),
   jwks: text('FILE', 'the issuer’s public keys, if the service can’t reach it'),
-  ca: text('FILE', 'the authorities of its client certificates, in PEM'),
+  ca: text('FILE', 'the certificate authorities that issue its client certificates, in PEM'),
   only: names('restrict it to secrets with these names, in which * matches anything'),
   lifetime: whole('SECONDS', 'the lifetime of its access keys (default: 900)', 900, 60, 3_600),
   'single-use': flag('accept each token only once'),

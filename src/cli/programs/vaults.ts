@@ -29,6 +29,6 @@ export const createCommand = commandOf({
     const { description } = values;
     const body = { name, ...(description === null ? {} : { description }) };
     const created = await adminIn(values).createVault({ body });
-    await printCreated(values, created, created.id, `the vault ${printable(name)} is created`);
+    await printCreated(values, created, created.id, `created the vault ${printable(name)}`);
   },
 });

@@ -46,7 +46,7 @@ export const verifyCommand: Command = {
   1  something was edited, removed, cut off or never signed
   2  the command line is not valid
   3  the logs could not be verified: something can’t be read, or is not signed yet
-  4  the logs are intact, but only by their own checkpoints: no --checkpoint was given
+  4  the logs are intact, but only according to their own checkpoints: no --checkpoint was given
 `,
   run: async args => {
     const config = readConfig(verifyOptions, args, process.env);

@@ -16,7 +16,7 @@ const options = {
     parse: (given: string) => {
       const list = skip.parse(given);
       if (!list.every(name => checkNames.includes(name)))
-        throw new Error(`must be some of: ${checkNames.join(', ')}`);
+        throw new Error(`must be one or more of: ${checkNames.join(', ')}`);
       return list;
     },
   },

@@ -29,7 +29,7 @@ export const command: Command = {
   summary: 'migrate the database to this version, or dry-run it',
   options: migrateOptions,
   about:
-    'Runs the migrations that a start would run. With --dry-run, they run on a copy (PostgreSQL: in a transaction that is rolled back), and the result is verified. Requires the root key.',
+    'Runs the migrations that the service would run at startup. With --dry-run, they run on a copy (PostgreSQL: in a transaction that is rolled back), and the result is verified. Requires the root key.',
   run: async args => {
     const config = readConfig(migrateOptions, args, process.env);
     const { lines, ...facts } = await migrateAs(config);

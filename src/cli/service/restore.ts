@@ -34,7 +34,7 @@ const options = {
     'FILE',
     'a newer export of the logs (strongroom audit export), to list what was revoked since the backup',
   ),
-  'revoke-again': flag('revoke everything again that the newer log says was revoked, without asking'),
+  'revoke-again': flag('revoke again everything that was revoked according to the newer log, without asking'),
   json: flag('print one JSON object'),
 };
 type RestoreConfig = ReturnType<typeof readConfigOf<typeof options>>['config'];

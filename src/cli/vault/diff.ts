@@ -18,7 +18,7 @@ export const command = commandOf({
   options,
   completes: 'files',
   about:
-    'Prints the names that are only in the first (-), only in the second (+), or have different values (~). Values are never\nprinted. With one argument, the first is the vault of the settings. An argument that is an existing path is a file.',
+    'Prints the names that are only in the first (-), only in the second (+), or have different values (~). Values are never\nprinted. With one argument, the first is the vault in the settings. An argument that is an existing path is a file.',
   missing: 'a vault or a file to compare with is required',
   upTo: 2,
   run: async (values, first, [second]) => {

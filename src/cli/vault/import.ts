@@ -29,7 +29,7 @@ interface Planned {
 
 export const command = commandOf({
   usage: 'import FILE|- [flags]',
-  summary: 'store secrets, keys and certificates from a file or another vault’s export',
+  summary: 'store secrets, keys and certificates from a file or another product’s export',
   options,
   completes: 'files',
   about:

@@ -22,7 +22,7 @@ export const command = commandOf({
   options,
   completes: 'files',
   about:
-    'Replaces {{ sr://vault/NAME }} and sr://vault/NAME in a template by the values. The vault self is that of the settings.',
+    'Replaces {{ sr://vault/NAME }} and sr://vault/NAME in a template with the values. The vault self is the one in the settings.',
   run: async values => {
     const template = values.in === null ? await standardInput() : contentOf(values.in);
     refuseUnsafe(assigned(template), values);

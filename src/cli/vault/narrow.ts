@@ -21,7 +21,7 @@ const kinds = ['secret', 'key', 'certificate'] as const;
 const kindList = list(
   'KIND',
   part => kinds.some(kind => kind === part),
-  `must be some of: ${kinds.join(', ')}`,
+  `must be one or more of: ${kinds.join(', ')}`,
   'only resources of these kinds: secret, key, certificate',
 ) as Option<readonly (typeof kinds)[number][]>;
 

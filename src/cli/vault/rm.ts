@@ -31,6 +31,6 @@ export const command = commandOf({
     const query = values.purge ? ({ purge: 'true' } as const) : {};
     for (const { id } of found) await admin.deleteSecret({ id, query });
     if (values.json) printJson(found.map(({ id, name }) => ({ id, name, deleted: true })));
-    else for (const { name } of found) note(`${printable(name)} is deleted`);
+    else for (const { name } of found) note(`deleted ${printable(name)}`);
   },
 });

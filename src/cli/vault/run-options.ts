@@ -12,7 +12,7 @@ export const runOptions = {
   pristine: flag('don’t pass on the current environment'),
   preserve: flag('keep the value of a variable that is already set'),
   strict: flag(
-    'pass on only declared names (--only, or names of the project file), and fail if one can’t be passed on or would replace an existing variable',
+    'pass on only declared names (--only, or names in the project file), and fail if one can’t be passed on or would replace an existing variable',
   ),
   variables: text(
     'FILE',

@@ -31,7 +31,7 @@ export const command = commandOf({
   options,
   completes: 'secrets',
   about:
-    'The service makes a call with a secret, if a use rule allows it. Prints the body of the answer to standard output, and\nits status and headers to standard error. The exit code is 1 if there was no answer, or its status is 400 or higher.',
+    'The service makes a call with a secret, if a use rule allows it. Prints the body of the response to standard output, and\nits status and headers to standard error. The exit code is 1 if there was no response, or its status is 400 or higher.',
   upTo: 2,
   run: async (values, secret, [url]) => {
     const call = { secret, ...(await callIn(url, values)) };

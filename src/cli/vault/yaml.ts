@@ -47,7 +47,7 @@ export async function parseYaml(source: string): Promise<Mapping> {
 
   function refuse(offset: number): never {
     throw new Refusal(
-      `line ${lineCounter.linePos(offset).line} of the YAML is not a name with a text, or uses a feature that is not supported`,
+      `line ${lineCounter.linePos(offset).line} of the YAML is not a name with a text value, or uses a feature that is not supported`,
     );
   }
 }

@@ -62,7 +62,7 @@ export function boundTo(caller: Caller): Pick<Restrictions, 'made_with'> {
   const made_with = makersOf(caller);
   if (made_with.length > mostMakers)
     throw new Failure('FORBIDDEN', {
-      message: `At most ${mostMakers} API keys can be created one with another; use an earlier one`,
+      message: `At most ${mostMakers} API keys can each create the next; use an earlier one`,
     });
   return made_with.length === 0 ? {} : { made_with };
 }
@@ -102,7 +102,7 @@ function checkGivenLife(before: CredentialRow, until: number | null): void {
   if (until === null || until > expiration_date)
     throw invalid(
       'expiration_date',
-      'can’t be later: it was issued until then, or ends with what created it',
+      'can’t be later than it is now: the credential was issued until then, or ends with the key that created it',
     );
 }
 

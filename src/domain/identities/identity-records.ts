@@ -62,7 +62,7 @@ export async function checkTrust(method: LoginMethod, trust: Trust, egress: Egre
   if (stray !== undefined) throw invalid(stray, `is not used by the method ${method}`);
   if (method === 'secret_id') return;
   if (trust.subjects === null) throw invalid('subjects', 'is required');
-  if (isAnyone(trust)) throw invalid('subjects', 'must be more specific than *, or claims must be');
+  if (isAnyone(trust)) throw invalid('subjects', 'must be more specific than *, unless claims are');
   if (method === 'certificate') checkAuthorities(trust.ca_pem);
   else await checkIssuer(trust, egress);
 }

@@ -96,7 +96,9 @@ export function issuersWith({ fetchDocument, now }: IssuerParts) {
       const known = knownOf(organizationId, issuer);
       if (known.keys === null || age(known) >= freshFor) await renew(issuer, known);
       if (known.keys !== null && age(known) < believedFor) return known.keys;
-      throw new Error(`the issuer’s keys can’t be fetched: ${known.reason || 'it was asked just before'}`);
+      throw new Error(
+        `the issuer’s keys can’t be fetched: ${known.reason || 'it was contacted moments ago'}`,
+      );
     },
 
     /** The current keys, if they may have changed; null if the issuer was asked just before. */

@@ -149,7 +149,7 @@ export function loginKeysWith(
   };
 }
 
-const notALogin = { message: 'Only a command line’s own sign-in can be ended this way' };
+const notALogin = { message: 'Only the API key of a signed-in command line can be revoked this way' };
 
 function loginIn({ narrowing }: CredentialRow): Login | undefined {
   return (JSON.parse(narrowing) as Restrictions).login;

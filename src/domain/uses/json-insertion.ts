@@ -99,7 +99,7 @@ class Scanner {
 }
 
 export function taken() {
-  return invalid('body', 'must leave the field for the value free');
+  return invalid('body', 'must not contain the field that the value goes into');
 }
 
 function notAnObject() {

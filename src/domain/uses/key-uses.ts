@@ -124,7 +124,7 @@ function inputOf(
   if (operation === 'verify') return call.message;
   if (operation === 'decrypt') return call.ciphertext;
   if ((call.message === undefined) === (call.claims === undefined)) {
-    throw invalid('message', 'or claims is required, and not both');
+    throw invalid('message', 'is required unless claims is given; not both');
   }
   if (call.claims !== undefined)
     return tokenPart({ alg: call.alg, kid: id, claims: call.claims, shape: jwt, now });

@@ -119,7 +119,7 @@ function checkCall(fields: Fields, egress: Egress): void {
   if ((response === 'store') !== (store !== null)) {
     throw invalid(
       'store',
-      store === null ? 'is required with the response store' : 'requires the response store',
+      store === null ? 'is required if response is store' : 'is only allowed if response is store',
     );
   }
   if (store !== null && !jsonPointer.test(store.pointer)) {
@@ -133,7 +133,7 @@ function checkPlace({ place, request_headers, methods }: Fields): void {
   }
   const inBody = place!.type === 'json' || place!.type === 'form';
   if (inBody && methods!.some(method => method === 'GET' || method === 'HEAD')) {
-    throw invalid('methods', 'must have a body, because the value goes into it');
+    throw invalid('methods', 'must not contain GET or HEAD, because the value goes into the body');
   }
   if (place!.type === 'json' && !jsonPointer.test(place!.pointer)) {
     throw invalid('place', 'must have a JSON pointer such as /auth/token');

@@ -37,6 +37,9 @@ function checkClaims({ iss, aud, iat, exp }: WantedToken['claims'], shape: Shape
   const [from, to] = [iat as number, exp as number];
   const isNow = Math.abs(from - now) <= leeway;
   if (!isNow || to <= from || to - from > shape.longest_lifetime) {
-    throw invalid('claims', `must have iat now, and exp at most ${shape.longest_lifetime} seconds later`);
+    throw invalid(
+      'claims',
+      `must have the current time as iat, and exp at most ${shape.longest_lifetime} seconds later`,
+    );
   }
 }

@@ -72,7 +72,7 @@ export function accessRoutes(domain: Domain): Route<Permissions>[] {
     route('GET /v1/whoami', {
       operationId: 'whoAmI',
       tag: 'organization',
-      summary: 'Get who is calling: organization, member, role and expiry',
+      summary: 'Identify the caller: organization, member, role and expiry',
       needs: { all: ['organization:read'] },
       answer: access.whoami,
       handle: ({ permits: [permit] }) => domain.accounts.whoami(permit),

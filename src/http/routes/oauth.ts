@@ -31,7 +31,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
   return [
     route('POST /auth/oauth/request', {
       operationId: 'getAuthorizationRequest',
-      summary: 'Get the client that asks for access, and where its answer goes',
+      summary: 'Get the client that requests access, and the host to which the browser will return',
       needs: 'session',
       body: oauth.authorizationBody,
       answer: oauth.authorizationShown,

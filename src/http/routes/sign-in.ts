@@ -39,7 +39,7 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
   return [
     route('GET /auth/state', {
       operationId: 'getAuthState',
-      summary: 'Get who is signed in, and the ways to sign in',
+      summary: 'Get the signed-in person, if any, and the ways to sign in',
       needs: 'nothing',
       answer: auth.authState,
       handle: async call => {

@@ -54,7 +54,7 @@ function issuerRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
     }),
     route('GET /auth/oidc/callback', {
       operationId: 'finishSingleSignOn',
-      summary: 'Receive the browser that the issuer sends back',
+      summary: 'Complete the sign-in when the issuer sends the browser back',
       needs: 'nothing',
       query: auth.signOnCallback,
       ...redirects,
@@ -86,7 +86,7 @@ function choiceRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
   return [
     route('GET /auth/oidc/choices', {
       operationId: 'listSignInChoices',
-      summary: 'List the memberships that the person may sign in as',
+      summary: 'List the memberships that the person can sign in with',
       needs: 'identity',
       answer: auth.choiceList,
       handle: async ({ cookie, origin }) => {
@@ -100,7 +100,7 @@ function choiceRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
     }),
     route('POST /auth/oidc/choose', {
       operationId: 'chooseMembership',
-      summary: 'Sign in as one of these members',
+      summary: 'Sign in with one of these memberships',
       needs: 'identity',
       body: auth.chooseBody,
       answer: auth.done,

@@ -25,7 +25,7 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
     }),
     route('POST /v1/use-rules/check', {
       operationId: 'checkUse',
-      summary: 'Check whether the rules of a secret would allow a call, and why not; nothing is sent',
+      summary: 'Check whether a secret’s use rules would allow a call, and if not, why; nothing is sent',
       needs: { all: ['use-rules:write'] },
       body: uses.useCheck,
       answer: uses.verdict,
@@ -40,7 +40,8 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
     }),
     route('GET /v1/approvals', {
       operationId: 'listApprovals',
-      summary: 'List calls that wait for an approval, newest first; with `state=all`, also all others',
+      summary:
+        'List calls that are waiting for approval, newest first; `state=all` adds those already decided or expired',
       needs: { all: ['approvals:read'] },
       query: uses.approvalQuery,
       answer: listOf(uses.approval),
@@ -48,7 +49,7 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
     }),
     route('GET /v1/approvals/{id}', {
       operationId: 'getApproval',
-      summary: 'Get a call that waits for an approval, as it would be made',
+      summary: 'Get a call that needs approval, exactly as it would be made',
       needs: { all: ['approvals:read'] },
       answer: uses.approval,
       handle: ({ permits: [permit], id }) => approvals.get(permit, id),
@@ -64,7 +65,7 @@ export function decisionRoutes({ approvals, approvalWatch, accounts, guard }: Do
     route(`GET ${heldPath}`, {
       operationId: 'awaitApprovals',
       summary:
-        'Wait until the list of calls that wait for an approval changes, and get it; requires `approvals:read`',
+        'Wait until the list of calls waiting for approval changes, and get the list; requires `approvals:read`',
       needs: 'session',
       query: uses.waitingQuery,
       answer: uses.waitingApprovals,

@@ -67,7 +67,7 @@ export const placeOptions = {
     'FILE',
     'protect the keyring with the passphrase in FILE instead of a root key file',
   ),
-  'passphrase-prompt': flag('ask for the passphrase on the terminal at start'),
+  'passphrase-prompt': flag('ask for the passphrase on the terminal at startup'),
 };
 
 const newDatabase = flag('create a new database although a root key already exists');

@@ -156,7 +156,8 @@ export function readCommand<O extends Options>(
 ): { readonly values: ValuesOf<O>; readonly positionals: readonly string[] } {
   const { given, positionals } = parseFlags(options, args, most > 0);
   // An argument may be a secret value in the wrong place, so it is not repeated.
-  if (positionals.length > most) throw new UsageError(`takes at most ${counted(most, 'argument')}`);
+  if (positionals.length > most)
+    throw new UsageError(`the command takes at most ${counted(most, 'argument')}`);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
     const twin = environmentTwin(name);

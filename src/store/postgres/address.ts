@@ -134,7 +134,7 @@ function hostsIn(authority: string, given: Parameters, parameters: Parameters): 
   const hosts = given.host?.split(',') ?? named;
   const ports = given.port?.split(',') ?? parts.map(([, , port = '']) => port);
   if (ports.length !== 1 && ports.length !== hosts.length)
-    throw new Error('must have one port, or as many as hosts');
+    throw new Error('must have one port, or one for each host');
   return hosts.map((host, index) => ({
     host: host || parameters.host || 'localhost',
     port: portOf(ports[ports.length === 1 ? 0 : index]! || parameters.port || String(defaultPort)),
