@@ -55,7 +55,7 @@ const encoded = (name: string) => ({ 'content-encoding': name });
 const store = (pointer: string | null) => ({ order: { response: 'store', pointer } as const });
 const token = (length: number) => JSON.stringify({ a: 'x'.repeat(length) });
 const large = { maxResponse: 200_000 };
-const noField = (length: number) => `the answer has no such field to store (200, ${length}, 0)`;
+const noField = (length: number) => `the answer does not contain the field to store (200, ${length}, 0)`;
 
 const rows: readonly (readonly [what: string, given: Given, result: unknown])[] = [
   ['text', { body: 'fine' }, answered(4, { text: 'fine' })],
@@ -68,11 +68,11 @@ const rows: readonly (readonly [what: string, given: Given, result: unknown])[] 
     { body: value.slice(0, 12), status: 206, order: { response: 'status-only' } },
     answered(0, {}, 206),
   ],
-  ['a part of an answer', { body: 'x', status: 206 }, 'the answer is a part of one (206, 0, 0)'],
+  ['a part of an answer', { body: 'x', status: 206 }, 'the answer is incomplete (206, 0, 0)'],
   [
     'a range',
     { body: 'x', headers: { 'content-range': 'bytes 0-1/2' } },
-    'the answer is a part of one (200, 0, 0)',
+    'the answer is incomplete (200, 0, 0)',
   ],
   ['as much as there may be', { body: 'x'.repeat(most) }, answered(most, { text: 'x'.repeat(most) })],
   ['more', { body: 'x'.repeat(most + 1) }, `the answer is too long (200, ${most + 1}, 0)`],
@@ -105,16 +105,16 @@ const rows: readonly (readonly [what: string, given: Given, result: unknown])[] 
     { body: brotliCompressSync(gzipSync(deflateSync('fine'))), headers: encoded('deflate, gzip, br') },
     answered(brotliCompressSync(gzipSync(deflateSync('fine'))).length, { text: 'fine' }),
   ],
-  ['four', { body: 'fine', headers: encoded('br,br,br,br') }, 'the answer is encoded too often (200, 0, 0)'],
   [
-    'another',
-    { body: 'fine', headers: encoded('rot13') },
-    'the answer is encoded in an unknown way (200, 4, 0)',
+    'four',
+    { body: 'fine', headers: encoded('br,br,br,br') },
+    'the answer has too many encodings (200, 0, 0)',
   ],
+  ['another', { body: 'fine', headers: encoded('rot13') }, 'the answer has an unknown encoding (200, 4, 0)'],
   [
     'one of every object',
     { body: 'fine', headers: encoded('constructor') },
-    'the answer is encoded in an unknown way (200, 4, 0)',
+    'the answer has an unknown encoding (200, 4, 0)',
   ],
   [
     'no such encoding',
@@ -171,7 +171,7 @@ const rows: readonly (readonly [what: string, given: Given, result: unknown])[] 
   [
     'another charset',
     { body: '1', headers: { 'content-type': 'text/plain; a=b; charset=utf-16' } },
-    'the answer is in another encoding than UTF-8 (200, 1, 0)',
+    'the answer is not in UTF-8 (200, 1, 0)',
   ],
   // Its headers.
   [

@@ -115,7 +115,7 @@ for (const engine of engines) {
         const results = await all(examine(readConfig(serveOptions, flags, {}), ['backup']));
         const { outcome, message } = results.find(({ check }) => check === 'service')!;
         assert.equal(outcome, 'warning');
-        assert.match(message, /^the service at 127\.0\.0\.1 port \d+ serves other data than/);
+        assert.match(message, /^the service at 127\.0\.0\.1 port \d+ serves data other than/);
       } finally {
         await other.stop();
       }

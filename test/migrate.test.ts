@@ -134,7 +134,7 @@ describe('strongroom migrate', () => {
       fillAndFree(database);
       database.close();
       const before = statSync(file).size;
-      assert.match(String((await migrate(service.place, '--compact')).lines), /bytes; before, it had/);
+      assert.match(String((await migrate(service.place, '--compact')).lines), /bytes; before, it was/);
       assert.ok(statSync(file).size < before / 4);
       const again = new DatabaseSync(file, { timeout: 5_000 });
       assert.equal(again.prepare('PRAGMA auto_vacuum').get()!.auto_vacuum, 2);

@@ -194,7 +194,7 @@ describe('the plane of uses', () => {
     await turn();
     assert.deepEqual(
       [other.started[0]!.terminated, other.reports],
-      [1, ['the plane of uses could not begin: no such folder']],
+      [1, ['the plane of uses could not start: no such folder']],
     );
   });
 
@@ -303,7 +303,7 @@ describe('the management plane', () => {
     await turn();
     assert.deepEqual(
       [reports, started[1]!.terminated],
-      [['the management plane could not begin: the disk is full'], 1],
+      [['the management plane could not start: the disk is full'], 1],
     );
     await turn();
     mock.timers.tick(1_000);

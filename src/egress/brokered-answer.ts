@@ -92,7 +92,7 @@ export async function resultOf(
   const answered = { ...nothing, outcome: 'answered' as const, status };
   if (order.response === 'status-only') return answered;
   if (status === 206 || response.headers['content-range'] !== undefined) {
-    throw new Withheld('the answer is a part of one', response);
+    throw new Withheld('the answer is incomplete', response);
   }
   const { bytes, received } = await receivedIn(response, order);
   if (order.response === 'store')
@@ -146,12 +146,11 @@ const mostEncodings = 3;
 async function decoded(bytes: Buffer, response: IncomingMessage, most: number): Promise<Buffer> {
   const named = (response.headers['content-encoding'] ?? '').toLowerCase().split(',');
   const encodings = named.map(name => name.trim()).filter(name => name !== '' && name !== 'identity');
-  if (encodings.length > mostEncodings) throw new Withheld('the answer is encoded too often', response);
+  if (encodings.length > mostEncodings) throw new Withheld('the answer has too many encodings', response);
   let plain = bytes;
   for (const name of encodings.reverse()) {
     const decode = Object.hasOwn(decoders, name) ? decoders[name]! : null;
-    if (decode === null)
-      throw new Withheld('the answer is encoded in an unknown way', response, bytes.length);
+    if (decode === null) throw new Withheld('the answer has an unknown encoding', response, bytes.length);
     try {
       plain = await decode(plain, { maxOutputLength: Math.max(most, 1) });
     } catch {
@@ -197,7 +196,7 @@ function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   if (!textual.test(type!.trim())) return false;
   const charset = parameters.map(one => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/.exec(one)?.[1]).find(Boolean);
   if (charset !== undefined && !readable.test(charset)) {
-    throw new Withheld('the answer is in another encoding than UTF-8', response, bytes.length);
+    throw new Withheld('the answer is not in UTF-8', response, bytes.length);
   }
   return true;
 }
@@ -233,7 +232,7 @@ function mintedIn(bytes: Buffer, { pointer }: BrokeredCall, response: IncomingMe
   } catch {
     // Treated as missing.
   }
-  throw new Withheld('the answer has no such field to store', response, bytes.length);
+  throw new Withheld('the answer does not contain the field to store', response, bytes.length);
 }
 
 /** The same requirements as for a secret's value that a caller writes. */

@@ -14,14 +14,14 @@ const input = 'strongroom-access-key';
 
 type ClientName = keyof typeof configurations;
 
-const fromEnvironment = `the key comes from ${variable} in the environment`;
+const fromEnvironment = `the access key comes from ${variable} in the environment`;
 
 const configurations = {
   'claude-code': inJson(`.mcp.json in the project; ${fromEnvironment}`, url => ({
     mcpServers: { strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${${variable}}`) } },
   })),
   'claude-desktop': inJson(
-    'claude_desktop_config.json (Settings, Developer, Edit Config); insert your key',
+    'claude_desktop_config.json (Settings, Developer, Edit Config); insert your access key',
     url => ({ mcpServers: { strongroom: program(url) } }),
   ),
   codex: (url: string): ClientConfiguration => ({
@@ -69,18 +69,23 @@ const configurations = {
       },
     }),
   ),
-  vscode: inJson('.vscode/mcp.json in the project; the editor asks for the key and keeps it', url => ({
-    inputs: [{ type: 'promptString', id: input, description: 'Strongroom vault access key', password: true }],
-    servers: {
-      strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${input:${input}}`) },
-    },
-  })),
+  vscode: inJson(
+    '.vscode/mcp.json in the project; the editor asks for the access key and stores it',
+    url => ({
+      inputs: [
+        { type: 'promptString', id: input, description: 'Strongroom vault access key', password: true },
+      ],
+      servers: {
+        strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${input:${input}}`) },
+      },
+    }),
+  ),
   // Zed does not expand variables in the headers of a remote server.
-  zed: inJson('settings.json (zed: open settings file); insert your key', url => ({
+  zed: inJson('settings.json (zed: open settings file); insert your access key', url => ({
     context_servers: { strongroom: program(url) },
   })),
   inspector: (url: string): ClientConfiguration => ({
-    where: `a shell, with the key in ${variable}`,
+    where: `a shell, with the access key in ${variable}`,
     text: `npx @modelcontextprotocol/inspector --cli ${url}/mcp --transport http --header "Authorization: Bearer $${variable}" --method tools/list`,
   }),
 };

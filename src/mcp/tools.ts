@@ -78,7 +78,7 @@ export const tools: readonly Tool[] = [
     name: 'secrets.use',
     title: 'Use a secret',
     description:
-      'Makes an HTTP call with a secret that you never see, if a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
+      'Makes an HTTP call with a secret that you never see, if a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result names the page: ask the user to open it, then call again with the same arguments.',
     input: contract.useSecret,
     output: contract.secretUse,
     readOnly: false,

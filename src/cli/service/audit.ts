@@ -162,7 +162,7 @@ function describeReport(report: VerifyReport): string {
       : [`  retention removed entries and has not signed the removal yet: verify again later`]),
     ...continued.map(
       ({ from, to, at }) =>
-        `  PostgreSQL continued on timeline ${to} (before: ${from}) at ${at}: entries from before that its new primary had not received are lost`,
+        `  PostgreSQL switched from timeline ${from} to ${to} at ${at}: earlier entries that the new primary had not received are lost`,
     ),
     againstWhat(report),
   ];

@@ -63,7 +63,8 @@ function keyIn(file: string): AgeIdentity {
     .split(/\r?\n/)
     .filter(line => line !== '' && !line.startsWith('#'));
   const identity = lines.length === 1 ? identityFrom(lines[0]!.trim()) : null;
-  if (identity === null) throw new UsageError('--backup-key-file must contain one private key of a backup');
+  if (identity === null)
+    throw new UsageError('--backup-key-file must contain one private key, as created by backup new-key');
   return identity;
 }
 

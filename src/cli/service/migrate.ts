@@ -59,7 +59,7 @@ async function stepsLeft(config: MigrateConfig): Promise<string[]> {
   return snapshot.diagnostics.stepsLeft().finally(() => snapshot.close());
 }
 
-const nothingToDo = 'Nothing to do: the schema is that of this version';
+const nothingToDo = 'Nothing to do: the schema already matches this version';
 
 async function tried(config: MigrateConfig, steps: readonly string[]): Promise<Outcome> {
   const verified = await inScratch(scratchFolder(config), 'migration', async scratch => {
@@ -113,5 +113,5 @@ function compacted(config: MigrateConfig): string {
   if (config['database-url'] !== null)
     return 'PostgreSQL releases space itself (autovacuum), or with VACUUM FULL';
   const { before, after } = compactSqlite(databasePath(config));
-  return `The database now has ${after} bytes; before, it had ${before}`;
+  return `The database is now ${after} bytes; before, it was ${before}`;
 }

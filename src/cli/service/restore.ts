@@ -166,7 +166,7 @@ function describeLost(lost: LostChanges): string[] {
     ...(archived === 0
       ? []
       : [
-          `${counted(archived, 'audit entry', 'audit entries')} after this backup moved to archives: review them`,
+          `${counted(archived, 'audit entry', 'audit entries')} written after this backup were moved to archives: review them`,
         ]),
     ...(others === 0 ? [] : [`Other changes that are lost: ${others}`]),
   ];

@@ -22,7 +22,7 @@ export async function schema({ snapshot }: Examined): Promise<Found> {
     return failed(
       `the schema is not what the migrations created: ${fault}; see docs/operations.md, and keep a copy`,
     );
-  if (left.length === 0) return ok(`the tables are those of this version (${sized(bytes)})`);
+  if (left.length === 0) return ok(`the tables match this version (${sized(bytes)})`);
   return warning(
     `the database is from an earlier version; the next start migrates it (${left.join(', ')}): run strongroom migrate --dry-run, and take a backup`,
   );
@@ -55,9 +55,9 @@ export async function rights({ given }: Examined): Promise<Found> {
   const named = (some: typeof strangers) => some.map(({ name }) => name).join(', ');
   const mighty = strangers.filter(({ creates, writes }) => creates || writes);
   if (mighty.length > 0)
-    return warning(`other roles may create or write in this schema: revoke it (${named(mighty)})`);
+    return warning(`other roles may create or write in this schema: revoke their rights (${named(mighty)})`);
   if (strangers.length > 0)
-    return warning(`other roles may connect to this database: revoke it (${named(strangers)})`);
+    return warning(`other roles may connect to this database: revoke their rights (${named(strangers)})`);
   return ok('no other role may connect to the database');
 }
 

@@ -33,7 +33,7 @@ export async function service({ answering, service, keyring, config }: Examined)
   const own = await service();
   if (own === null)
     return warning(
-      `the service at ${addressOf(config)} serves other data than ${placeOf(config)}: set --port to that of the right service, or start it`,
+      `the service at ${addressOf(config)} serves data other than ${placeOf(config)}: set --port to that of the right service, or start it`,
     );
   if ((await keyring().catch(() => null)) === null)
     return warning(
@@ -63,7 +63,7 @@ export async function permissions({ config }: Examined): Promise<Found> {
       return failed(`${path} belongs to another user: run this as the user of the service, or chown it`);
     if ((found.mode & groupOrOthers) !== 0) return warning(`others can read ${path}: chmod go= ${path}`);
   }
-  return ok(`${folder} is open to its owner only`);
+  return ok(`only its owner has access to ${folder}`);
 }
 
 function isForeign({ uid }: Stats, self: number | undefined): boolean {
@@ -77,7 +77,7 @@ const littleRoom = 1024 ** 3;
 export async function disk({ config, given }: Examined): Promise<Found> {
   const { bavail, bsize, files, ffree } = await statfs(resolve(config.data));
   const room = bavail * bsize;
-  const text = `${sized(room)} are free for ${resolve(config.data)}`;
+  const text = `${sized(room)} of space is free for ${resolve(config.data)}`;
   if (room < leastRoom) return failed(`only ${text}: the service stops answering when the disk is full`);
   if (files > 0 && ffree * 100 < files) return warning(`${text}, but only a few more files can be created`);
   const { bytes } =

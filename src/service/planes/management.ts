@@ -97,7 +97,7 @@ export class Management {
     if (this.plane.isStopping) return;
     this.plane.start();
     this.#begin().catch(async (error: Error) => {
-      this.#report(`the management plane could not begin: ${error.message}`);
+      this.#report(`the management plane could not start: ${error.message}`);
       await this.plane.thread?.terminate(); // Its end starts the next attempt.
     });
   }

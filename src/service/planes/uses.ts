@@ -117,7 +117,7 @@ export class Uses implements UsesOfVault, OtherLedger {
     void this.plane.begin(thread, this.#parts!.data()).then(
       beginning => {
         if (!('refused' in beginning)) return;
-        this.#report(`the plane of uses could not begin: ${beginning.refused}`);
+        this.#report(`the plane of uses could not start: ${beginning.refused}`);
         void thread.terminate();
       },
       () => {}, // The thread has ended: its calls are refused.

@@ -59,7 +59,9 @@ function parseJson(text: string): Parsed {
   return {
     items,
     problems:
-      left === 0 ? [] : [`Skipped ${left === 1 ? '1 entry' : `${left} entries`} without a name and a value.`],
+      left === 0
+        ? []
+        : [`Skipped ${left === 1 ? '1 entry that lacks' : `${left} entries that lack`} a name or a value.`],
   };
 }
 

@@ -80,7 +80,7 @@ export function ShortcutSheet({ open, onClose }: { open: boolean; onClose: () =>
           all={[
             ['Search everything', `${withKey} K`],
             ['Search this list', '/'],
-            ['Create, on this page', 'N'],
+            ['Create a new entry on this page', 'N'],
             ['Show keyboard shortcuts', '?'],
             ['Close dialog or panel', 'Esc'],
           ]}

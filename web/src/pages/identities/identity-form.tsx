@@ -151,7 +151,7 @@ function Proof({ form }: { form: Form<Values> }) {
 function CertificateFields({ form }: { form: Form<Values> }) {
   return (
     <>
-      <AreaField form={form} name="ca_pem" label="Authorities (PEM)" required />
+      <AreaField form={form} name="ca_pem" label="Certificate authorities (PEM)" required />
       <AreaField
         form={form}
         name="subjects"

@@ -82,7 +82,7 @@ function Source({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
         name="source"
         label="Source"
         choices={[
-          ['pem', 'PEM (the certificate first, then its chain)'],
+          ['pem', 'PEM (the certificate and its chain, in any order)'],
           ['pkcs12', 'PKCS#12 file (.p12, .pfx)'],
           ['self_signed', 'Self-signed with a key in this vault'],
         ]}
