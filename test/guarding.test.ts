@@ -306,13 +306,13 @@ describe('a change', () => {
     const subjects = [secret(), { ...secret(), verb: 'webhook.created', lasts: 'without end' }] as const;
     const { guard, state, reasons, committed } = started();
     assert.equal(await outcomeOf(() => own(guard, { subjects }, key)), 'FORBIDDEN');
-    assert.deepEqual(reasons(), [['webhook.created', 'outlasts its maker']]);
+    assert.deepEqual(reasons(), [['webhook.created', 'outlasts its creator']]);
     assert.equal(await outcomeOf(() => own(guard, { subjects }, person)), 'PROOF_REQUIRED');
     assert.equal(reasons().length, 1, 'to be asked for a proof is no refusal');
     assert.equal(committed.length, 0);
     const given = { subjects: [{ ...secret(), lasts: 'without end' }], statements: [change] } as const;
     assert.equal(await outcomeOf(() => guard.own(key, 'api-key.created', given)), 'FORBIDDEN');
-    assert.deepEqual(reasons()[1], ['api-key.created', 'outlasts its maker']);
+    assert.deepEqual(reasons()[1], ['api-key.created', 'outlasts its creator']);
     assert.equal(await own(guard, { subjects }, owner), 'receipt');
     state.isOver = true;
     state.renewed = () => null;

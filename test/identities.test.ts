@@ -116,9 +116,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal(location, refused);
       assert.equal(browser.cookie, undefined);
       const why = await reasons();
-      assert.equal(why.audit, 'the account belongs to another person of the issuer');
+      assert.equal(why.audit, 'the account is bound to another person at the issuer');
       assert.equal(why.whom, 'ann@example.org');
-      assert.match(why.operator, /the account belongs to another person of the issuer/);
+      assert.match(why.operator, /the account is bound to another person at the issuer/);
       vouch('ann-1', 'ann.married@example.org', false);
       assert.equal((await signedIn((await signIn('ann-1')).browser)).member.id, first.member.id);
     });
@@ -235,7 +235,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.deepEqual(answers[0], answers[1]);
       assert.match(service.reports.at(-1)!, /no member has this email address/);
       const { audit, whom } = await reasons();
-      assert.equal(audit, 'the issuer does not call the address verified');
+      assert.equal(audit, 'the issuer does not report the address as verified');
       assert.equal(whom, 'unsure@example.org');
       assert.ok(
         service.reports.every(line => !line.includes('@example.org')),

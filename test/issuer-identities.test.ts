@@ -92,10 +92,10 @@ describe('somebody whom the issuer vouches for', () => {
 
   it('is nobody by an address that is not verified, or that another person of the issuer has', async () => {
     await joins('ben');
-    const unverified = 'the issuer does not call the address verified';
+    const unverified = 'the issuer does not report the address as verified';
     await isRefused(() => enter(identity('ben', { emailVerified: false })), unverified, [first, unverified]);
     await entered(identity('ben'));
-    const taken = 'the account belongs to another person of the issuer';
+    const taken = 'the account is bound to another person at the issuer';
     await isRefused(() => enter(identity('eve', { email: 'ben@example.org' })), taken, [first, taken]);
     await isRefused(
       () => enter(identity('ben', { email: 'ben@example.org', issuer: 'https://other.example.org' })),
@@ -113,7 +113,7 @@ describe('somebody whom the issuer vouches for', () => {
 
   it('is told in each organization why not, and counted at their address', async () => {
     for (const where of [first, other]) await joins('cid', where);
-    const why = 'the issuer does not call the address verified';
+    const why = 'the issuer does not report the address as verified';
     const who = identity('cid', { emailVerified: false });
     await isRefused(() => enter(who), `${why}; ${why}`, [first, why], [other, why]);
     const origin = world.origin();
@@ -175,10 +175,10 @@ describe('a choice', () => {
     const one = kept(gil);
     const choose = (id: string) => identities().choose(one, id, world.origin());
     assert.equal((await signedIn(world, await choose(there.member.id))).person.member.id, there.member.id);
-    const used = 'the sign-on was already used';
+    const used = 'this sign-on was already used';
     await isRefused(() => choose(there.member.id), used, [null, used]);
     await isRefused(() => choose(here.member.id), used, [null, used]);
-    const not = 'the chosen organization is not theirs';
+    const not = 'the person can’t sign in to the chosen organization';
     await isRefused(() => identities().choose(kept(gil), stranger.member.id, world.origin()), not, [
       null,
       not,
@@ -188,7 +188,7 @@ describe('a choice', () => {
 
   it('of one that is closed is refused for the reason that it is', async () => {
     const [here] = [await joins('hal'), await joins('hal', other)];
-    const why = 'the issuer does not call the address verified';
+    const why = 'the issuer does not report the address as verified';
     const hal = identity('hal', { emailVerified: false });
     await isRefused(() => identities().choose(kept(hal), here.member.id, world.origin()), why, [first, why]);
   });

@@ -113,7 +113,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const [{ action, outcome, details }] = log.data;
       assert.deepEqual(
         [action, outcome, details.reason],
-        ['webhook.created', 'denied', 'outlasts its maker'],
+        ['webhook.created', 'denied', 'outlasts its creator'],
       );
     });
 

@@ -99,7 +99,7 @@ describe('a secret id', () => {
     const { accessKey } = await login(id, proof);
     const { token } = await world.apiKeys.create(owner, { name: 'key', role: 'viewer' });
     const unknown = 'the secret id is unknown';
-    await refusedFor('the secret id is another identity’s', login(other.id, proof));
+    await refusedFor('the secret id belongs to another identity', login(other.id, proof));
     for (const secret of ['x', accessKey.token!, token!])
       await refusedFor(unknown, login(id, proofBy(secret)));
     const { secretId } = proof as { secretId: string };
@@ -145,7 +145,7 @@ describe('a secret id', () => {
     ])
       assert.deepEqual(JSON.parse((await row(accessKey.id)).narrowing), { made_with: [made.id] });
     await world.apiKeys.remove(owner, made.id, false);
-    const over = 'what the identity or the secret id was created with is over';
+    const over = 'the API key that created the identity or the secret id is no longer valid';
     await refusedFor(over, login(id, proof));
     await refusedFor(over, login(ofIdentity.id, proofBy(plain.token)));
   });
@@ -167,20 +167,20 @@ describe('a secret id', () => {
       world.pass(minute - 1);
       assert.equal((await login(id, proof)).lifetime, 0);
       world.pass(1);
-      await refusedFor('the identity has ended', login(id, proof));
+      await refusedFor('the identity has expired', login(id, proof));
     });
 
     it('from its identity’s networks', async () => {
       const { id, proof } = await secretOf({ cidrs: ['192.0.2.0/24'] });
       await login(id, proof, undefined, world.origin('192.0.2.7'));
       await refusedFor(
-        'the address is none of the identity’s',
+        'the address is outside the identity’s networks',
         login(id, proof, undefined, world.origin('198.51.100.7')),
       );
     });
 
     it('for its identity’s vaults that are there', async () => {
-      const none = 'the vault is none of the identity’s';
+      const none = 'the vault is not one of the identity’s';
       const third = (await world.vaults.create(owner, { name: 'three' })).id;
       const { id, proof } = await secretOf({ vault_ids: [third, vault] });
       await refusedFor(none, login(id, proof, another));
@@ -352,7 +352,7 @@ describe('a token', () => {
       await verified('there is no such identity', login(world.parts.newId(), { method: 'jwt', jwt }), null),
       1,
     );
-    const otherwise = 'the identity proves itself in another way';
+    const otherwise = 'the identity uses another login method';
     assert.equal(await verified(otherwise, login(id, { method: 'jwt', jwt })), 1);
     assert.equal(await verified(otherwise, login(id, { method: 'certificate', certificate: null })), 0);
     verify.mock.restore();
@@ -408,15 +408,18 @@ describe('a client certificate', () => {
       method: 'certificate',
       subject: 'CN=build-1',
     });
-    const none = 'the client certificate is not of the identity’s authorities, or not valid';
+    const none = 'the client certificate is not from one of the identity’s authorities, or is not valid';
     await refusedFor(
-      'no client certificate was shown',
+      'no client certificate was sent',
       login(id, { method: 'certificate', certificate: null }),
     );
     await refusedFor(none, login(id, await shown('CN=build-1', stranger)));
-    await refusedFor('no pattern of the identity matches its names', login(id, await shown('CN=other')));
+    await refusedFor(
+      'no pattern of the identity matches the certificate’s names',
+      login(id, await shown('CN=other')),
+    );
     await refusedFor('the secret id is unknown', login(id, { method: 'secret_id', secretId: 'x' }));
-    await refusedFor('the identity proves itself in another way', login(id, { method: 'jwt', jwt: 'x' }));
+    await refusedFor('the identity uses another login method', login(id, { method: 'jwt', jwt: 'x' }));
     const missing = login(world.parts.newId(), { method: 'certificate', certificate: null });
     await refusedFor('there is no such identity', missing, null);
   });

@@ -77,15 +77,15 @@ describe('a grant', () => {
     const rows: [string, Partial<CodeRequest>, string | null][] = [
       ['as it was asked for', {}, null],
       ['without a client’s id', { clientId: null }, null],
-      ['of another client', { clientId: 'other' }, 'the code was given for another request'],
+      ['of another client', { clientId: 'other' }, 'the code was issued for another request'],
       [
         'for another resource',
         { resource: 'https://other.example/mcp' },
-        'the code was given for another request',
+        'the code was issued for another request',
       ],
-      ['to another address', { redirectUri: `${redirectUri}s` }, 'the code was given for another request'],
-      ['to no address', { redirectUri: null }, 'the code was given for another request'],
-      ['with another verifier', { verifier: 'w'.repeat(43) }, 'the verifier is not the code’s'],
+      ['to another address', { redirectUri: `${redirectUri}s` }, 'the code was issued for another request'],
+      ['to no address', { redirectUri: null }, 'the code was issued for another request'],
+      ['with another verifier', { verifier: 'w'.repeat(43) }, 'the verifier does not match the code'],
     ];
     for (const [what, more, reason] of rows)
       it(`is ${reason === null ? 'taken' : 'refused'} ${what}`, async () => {
@@ -136,9 +136,9 @@ describe('a grant', () => {
       const other = await world.join('leaving@example.org', 'editor');
       const code = await approve({}, other);
       await world.domain.members.update(world.operator, other.memberId, { role: 'viewer' });
-      assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
+      assert.equal(await reasonOf(exchange(code)), 'the member may no longer grant it');
       await world.domain.members.remove(world.operator, other.memberId);
-      assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
+      assert.equal(await reasonOf(exchange(code)), 'the member may no longer grant it');
     });
   });
 
@@ -156,7 +156,7 @@ describe('a grant', () => {
         const { refreshToken } = await given();
         if (isTaken) await refresh(refreshToken, more);
         else {
-          const reason = 'the refresh token was given for another request';
+          const reason = 'the refresh token was issued for another request';
           assert.equal(await reasonOf(refresh(refreshToken, more)), reason);
           await refresh(refreshToken);
         }
@@ -275,7 +275,7 @@ describe('a grant', () => {
         const ended = (await world.audits(3)).find(({ action }) => action === 'oauth-grant.ended');
         assert.equal(
           ended!.details.reason,
-          'its access key was revoked, or its member may not give it any more',
+          'its access key was revoked, or its member may no longer grant it',
         );
         assert.equal(await reasonOf(refresh(tokens.refreshToken)), 'unknown refresh token');
         await world.domain.members.update(world.operator, editor.memberId, { role: 'editor' });

@@ -197,7 +197,7 @@ describe('single sign-on', () => {
         { emailVerified: false, groups: ['g'] },
       ],
       [
-        'does not call the address verified',
+        'does not report the address as verified',
         { ...whole, email_verified: false },
         null,
         { emailVerified: false, groups: ['g'] },

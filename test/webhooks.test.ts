@@ -424,8 +424,8 @@ onBothEngines('webhooks', engine => {
     await inDatabase(service, `UPDATE webhooks SET url = 'http://127.0.0.1:9/stolen'`);
     await secret();
     const isReported = (text: string) => service.reports.some(line => line.includes(text));
-    await until(() => isReported('webhook: the stamp does not hold'));
-    assert.ok(isReported('event: the stamp does not hold'));
+    await until(() => isReported('webhook: the stamp is not valid'));
+    assert.ok(isReported('event: the stamp is not valid'));
     assert.equal(receiver.arrivals.length, 1);
     await inDatabase(service, `DELETE FROM webhooks`);
   });

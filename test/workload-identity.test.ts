@@ -246,7 +246,7 @@ onEngines('a workload identity', engine => {
     const reasons = await entries('action=identity.login_refused&limit=3');
     assert.deepEqual(
       reasons.map((one: { details: { reason: string } }) => one.details.reason),
-      ['the vault was deleted', 'the identity has ended', 'the address is none of the identity’s'],
+      ['the vault was deleted', 'the identity has expired', 'the address is outside the identity’s networks'],
     );
   });
 

@@ -56,7 +56,7 @@ export function loginsWith(parts: LoginParts) {
   async function vaultFor(identity: IdentityRow, asked: string | undefined): Promise<string> {
     const { vault_ids } = grantedIn(identity);
     const id = vault_ids.find(one => asked === undefined || one === asked);
-    if (id === undefined) throw new ProofRefused('the vault is none of the identity’s');
+    if (id === undefined) throw new ProofRefused('the vault is not one of the identity’s');
     const row = await store.resources.byId(identity.organization_id, id);
     if (row === undefined || row.deleted_at !== null) throw new ProofRefused('the vault was deleted');
     return id;
@@ -65,8 +65,9 @@ export function loginsWith(parts: LoginParts) {
   function checkConditions(identity: IdentityRow, { address }: Origin): void {
     const { cidrs } = grantedIn(identity);
     if (identity.expiration_date !== null && now() >= identity.expiration_date)
-      throw new ProofRefused('the identity has ended');
-    if (cidrs && !addressSet(cidrs)(address)) throw new ProofRefused('the address is none of the identity’s');
+      throw new ProofRefused('the identity has expired');
+    if (cidrs && !addressSet(cidrs)(address))
+      throw new ProofRefused('the address is outside the identity’s networks');
   }
 
   async function keyFor(identity: IdentityRow, granted: Granted, vaultId: string, { subject }: Proven) {
@@ -107,7 +108,7 @@ export function loginsWith(parts: LoginParts) {
     checkConditions(identity!, origin);
     const granted = { ...grantedIn(identity!), ...boundBoth(grantedIn(identity!), proven) };
     if (!(await authenticate.areMakersGood(granted, origin)))
-      throw new ProofRefused('what the identity or the secret id was created with is over');
+      throw new ProofRefused('the API key that created the identity or the secret id is no longer valid');
     const vault = await vaultFor(identity!, vaultId);
     const { row, token } = await keyFor(identity!, granted, vault, proven);
     // A valid proof can be used again and again, so the number of keys is limited.

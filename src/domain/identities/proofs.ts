@@ -104,7 +104,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     const isIts = equalBytes(keyring.tokenDigest(token), found?.digest ?? nobody);
     if (identity === undefined || !isIts) refuse('the secret id is unknown');
     const row = stamps.credential.believe(found!);
-    if (row.identity_id !== identity.id) refuse('the secret id is another identity’s');
+    if (row.identity_id !== identity.id) refuse('the secret id belongs to another identity');
     if (!isUsable(row, now())) refuse('the secret id was revoked or has expired');
     if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
     const { made_with: madeWith } = JSON.parse(row.narrowing) as Restrictions;
@@ -127,12 +127,13 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
   }
 
   function byCertificate(identity: IdentityRow, certificate: Uint8Array | null): Proven {
-    if (certificate === null) refuse('no client certificate was shown');
+    if (certificate === null) refuse('no client certificate was sent');
     const { ca_pem, subjects } = trustIn(identity);
     const names = provenNames(certificate, authoritiesIn(ca_pem!), now());
-    if (names === null) refuse('the client certificate is not of the identity’s authorities, or not valid');
+    if (names === null)
+      refuse('the client certificate is not from one of the identity’s authorities, or is not valid');
     if (!names.some(name => matchesAny(subjects!, name)))
-      refuse('no pattern of the identity matches its names');
+      refuse('no pattern of the identity matches the certificate’s names');
     const subject = names[0]!;
     return { subject, details: { method: 'certificate', subject: subject.slice(0, longestSubject) } };
   }
@@ -146,7 +147,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
         : byCertificate(identity, proof.certificate);
     if (proof.method === 'jwt') await provenClaims(proof.jwt, null, nobodysRules).catch(() => {});
     return refuse(
-      found === undefined ? 'there is no such identity' : 'the identity proves itself in another way',
+      found === undefined ? 'there is no such identity' : 'the identity uses another login method',
     );
   };
 }

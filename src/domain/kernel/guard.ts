@@ -108,7 +108,7 @@ export function guardWith({
     const refusal = authority.isOver(caller) ? null : refusalToLeave(caller, verb, subject.lasts, now());
     if (refusal === 'PROOF_REQUIRED') throw new Failure(refusal);
     if (refusal === null) return;
-    await noteDenied(caller, verb, subject, 'outlasts its maker');
+    await noteDenied(caller, verb, subject, 'outlasts its creator');
     throw new Failure(refusal, {
       message:
         'An API key that expires can’t grant access that outlasts it: use one without an expiration date, or sign in',

@@ -82,7 +82,7 @@ export function stampsWith(keyring: Keyring) {
         const usual = written(row);
         if (holds(usual, row)) return row;
         const form = read.find(one => one !== usual && holds(one, row));
-        if (form === undefined || !form.covers(row)) throw tampered(`${kind}: the stamp does not hold`);
+        if (form === undefined || !form.covers(row)) throw tampered(`${kind}: the stamp is not valid`);
         return { ...row, ...form.before(row) };
       },
     };

@@ -110,11 +110,11 @@ export function tokenRequestsWith(
     }
     if (now() >= row.code_expires_at) return refuse(row, origin, 'the code has expired');
     if (!isFor(row, request) || request.redirectUri !== row.redirect_uri)
-      return refuse(row, origin, 'the code was given for another request');
+      return refuse(row, origin, 'the code was issued for another request');
     if (!isChallengeOf(request.verifier, row.challenge))
-      return refuse(row, origin, 'the verifier is not the code’s');
+      return refuse(row, origin, 'the verifier does not match the code');
     const person = await holderOf(row);
-    if (person === undefined) return refuse(row, origin, 'the member may not give it any more');
+    if (person === undefined) return refuse(row, origin, 'the member may no longer grant it');
     const accessToken = mintToken('vault', row.access_key_id);
     const refreshToken = mintToken('refresh', row.id);
     const key = await newKey(row, person, accessToken);
@@ -148,7 +148,7 @@ export function tokenRequestsWith(
     const isRepeated = now() < row.updated_at + repeatedFor && tokens.isPreceding(token, row);
     if (!isNewest && !isRepeated) return refuseUsed(row, token, origin);
     if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
-    if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
+    if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was issued for another request');
     refreshed.take(row.id);
     return renew(row, token, origin, isRepeated);
   }
@@ -164,7 +164,7 @@ export function tokenRequestsWith(
   async function renew(row: OAuthGrantRow, token: string, origin: Origin, isRepeated: boolean) {
     const [person, before] = [await holderOf(row), await keyOf(row)];
     if (person === undefined || before === undefined || before.revoked_at !== null) {
-      await end(row, origin, 'its access key was revoked, or its member may not give it any more');
+      await end(row, origin, 'its access key was revoked, or its member may no longer grant it');
       return refuse(row, origin, 'the grant has ended');
     }
     const { access, next } = tokens.after(token, row);

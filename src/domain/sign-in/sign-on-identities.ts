@@ -47,8 +47,8 @@ export function identitiesWith(parts: SignInParts) {
   const isBound = ({ account }: Person) => account.oidc_subject !== null;
 
   function obstacle({ emailVerified }: SignOnIdentity, { member, account }: Person): string | null {
-    if (!emailVerified) return 'the issuer does not call the address verified';
-    if (account.oidc_subject !== null) return 'the account belongs to another person of the issuer';
+    if (!emailVerified) return 'the issuer does not report the address as verified';
+    if (account.oidc_subject !== null) return 'the account is bound to another person at the issuer';
     if (member.state === 'active') return null;
     return now() < Number(account.invitation_expires) ? null : 'the invitation has expired';
   }
@@ -187,12 +187,13 @@ export function identitiesWith(parts: SignInParts) {
         const { open, closed } = await find(kept.identity);
         const chosen = open.find(({ member }) => member.id === memberId);
         const refused = closed.filter(({ person }) => person.member.id === memberId);
-        if (chosen === undefined) return refuse(origin, refused, 'the chosen organization is not theirs');
+        if (chosen === undefined)
+          return refuse(origin, refused, 'the person can’t sign in to the chosen organization');
         const once = store.accounts.spendChallenge(kept.id, kept.expires, now());
         return start(kept.identity, chosen, origin, once).catch(error => {
           if (!(error instanceof Failure) || error.code !== 'CONFLICT' || error instanceof StaleChange)
             throw error;
-          return refuse(origin, [], 'the sign-on was already used');
+          return refuse(origin, [], 'this sign-on was already used');
         });
       }),
 
