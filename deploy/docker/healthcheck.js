@@ -1,5 +1,5 @@
-// Asks /readyz, or the path that is given, where the environment says that the service listens, and ends with 0 if it is ready. It sends no
-// credential, so the certificate, which is for another name than the one it asks by, is not checked.
+// Requests /readyz, or the given path, at the address that the environment sets for the service, and exits with 0 if the service is ready. It sends
+// no credential, so the certificate, which is for another name than the one requested here, is not checked.
 const { STRONGROOM_SOCKET, STRONGROOM_PORT = '8420', STRONGROOM_TLS, STRONGROOM_TLS_CERT } = process.env;
 const isEncrypted = STRONGROOM_TLS !== undefined || STRONGROOM_TLS_CERT !== undefined;
 const { request } = await import(isEncrypted ? 'node:https' : 'node:http');

@@ -13,7 +13,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{- /* A probe from the node is no proxy and would get no answer, so without TLS the pod asks itself. */ -}}
+{{- /* Without TLS, the service answers only its proxy and loopback, not a probe from the node; the probe then runs inside the pod. */ -}}
 {{- define "strongroom.probe" -}}
 {{- if .root.Values.tls.secretName -}}
 httpGet:
