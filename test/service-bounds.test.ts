@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Json } from './document.ts';
 import { type Answer, type Service, startService } from './harness.ts';
 import { asking, form, type OAuthWorld, startOAuth } from './oauth-world.ts';
+import { setUp, startEmpty } from './people.ts';
 
 let service: Service;
 let vaultId: string;
@@ -38,6 +39,13 @@ describe('the body of a request', () => {
 
   it('that signs in has 16 KiB, and not one byte more', () =>
     bounded(16 * 1024, body => service.call('POST', '/auth/password', body, null)));
+
+  it('from someone who is signed in has 16 KiB under /auth, and not one byte more', async t => {
+    const empty = await startEmpty('sqlite');
+    t.after(() => empty.stop());
+    const owner = await setUp(empty);
+    await bounded(16 * 1024, body => owner.once('POST', '/auth/proof', body));
+  });
 
   it('that calls a tool has 128 KiB, and not one byte more', async () => {
     const { token } = await ok('/v1/access-keys', { vault_id: vaultId, name: 'tools' });

@@ -328,6 +328,11 @@ describe('the listener', () => {
             `${expect} at ${path}: ${answer}`,
           );
           assert.ok(!answer.includes(' 100 '));
+          assert.match(
+            answer,
+            /cache-control: no-store/i,
+            'the service answered, and not the runtime before it',
+          );
         }
         const read = `GET /api/v1/vaults/x HTTP/1.1\r\nHost: a\r\nExpect: ${expect}\r\nConnection: close\r\n\r\n`;
         assert.equal(statusIn(await holding.open(service.url, read).closed()), statuses[0]);
