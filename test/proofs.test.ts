@@ -210,6 +210,21 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal((await service.browser().signIn('guess@example.org')).status, 429);
     });
 
+    it('codes guessed at the sign-in are locked out, and a password that is right resets nothing of that', async () => {
+      const { browser } = await newcomer('codes@example.org');
+      await browser.prove();
+      const { secret } = (await browser.post('/auth/totp/begin')).body;
+      await browser.post('/auth/totp', { code: code(secret) });
+      service.clock.pass(minute);
+      const signIn = (sent: string) => service.browser().signIn('codes@example.org', password, sent);
+      for (let attempt = 0; attempt < 5; attempt++) assert.equal((await signIn('000000')).status, 401);
+      assert.equal((await signIn(code(secret))).status, 429);
+      assert.equal((await browser.prove()).status, 200);
+      assert.equal((await signIn(code(secret))).status, 429);
+      service.clock.pass(minute);
+      assert.equal((await signIn(code(secret))).status, 200);
+    });
+
     it('a stranger’s guesses at the sign-in don’t keep a person from proving who they are, and one session not another', async () => {
       const { browser } = await newcomer('besieged@example.org');
       const other = new Browser(site);
