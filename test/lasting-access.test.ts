@@ -202,6 +202,16 @@ for (const engine of enginesInTurn(import.meta.url)) {
       }
     });
 
+    it('what another made is not widened by a maker that ends, even if it ends sooner than the maker', async () => {
+      const { send } = await makers['an API key that expires']!(world);
+      const expiration_date = new Date(world.service.clock.now() + 5 * minute).toISOString();
+      const own = { vault_id: world.vaultId, name: 'over soon', rate_limit: 1, expiration_date };
+      const { body: key } = await owner.post('/v1/access-keys', own);
+      const change = (body: unknown) => send('PUT', `/v1/access-keys/${key.id}`, body);
+      assert.equal((await change({ rate_limit: 1_000 })).status, 403);
+      assert.equal((await change({ name: 'renamed' })).status, 200);
+    });
+
     it('renaming, disabling and revoking take no proof', async () => {
       pass(5 * minute);
       const { standing } = world;
