@@ -104,6 +104,22 @@ for (const engine of enginesInTurn(import.meta.url)) {
       }
     });
 
+    it('no credential that a command line creates outlasts it, however recent its proof', async () => {
+      const of = await invite(world.service, owner, 'creates-at-a-terminal@example.org', 'owner');
+      const { send } = await commandLine(world, of);
+      const bodies: readonly [string, object][] = [
+        ['/v1/api-keys', { name: 'longer', role: 'viewer' }],
+        ['/v1/access-keys', { name: 'longer', vault_id: world.vaultId }],
+        ['/v1/public-tokens', { key_id: world.keyId }],
+      ];
+      for (const [path, body] of bodies) {
+        const { status, text } = await send('POST', path, { ...body, expiration_date: null });
+        assert.equal(status, 403, `${path}: ${text}`);
+        const { body: made } = await send('POST', path, body);
+        assert.ok(Date.parse(made.expiration_date) > world.service.clock.now(), path);
+      }
+    });
+
     it('an API key that expires is told why, and the refusal is in the audit log', async () => {
       const { send } = await makers['an API key that expires']!(world);
       const { status, body } = await ask(world, 'POST /v1/webhooks', send);
