@@ -82,7 +82,7 @@ describe('a command line that asks', () => {
     const { client, host, roles, created_at, expires_at } = await devices().find(owner, entered);
     assert.deepEqual(
       [client, host, roles],
-      ['cli', 'laptop', ['owner', 'admin', 'editor', 'viewer', 'auditor']],
+      ['cli', 'laptop', ['owner', 'admin', 'editor', 'writer', 'reader', 'viewer', 'auditor']],
     );
     assert.equal(Date.parse(expires_at) - Date.parse(created_at), 600_000);
     assert.deepEqual((await devices().find(await person('viewer'), entered)).roles, ['viewer']);

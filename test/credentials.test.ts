@@ -128,7 +128,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
           400,
           String(role),
         );
-      assert.deepEqual(roles, ['owner', 'admin', 'editor', 'viewer', 'auditor', 'none']);
+      assert.deepEqual(roles, ['owner', 'admin', 'editor', 'writer', 'reader', 'viewer', 'auditor', 'none']);
     });
 
     it('an access key keeps its narrowings, and each can be lifted with null', async () => {

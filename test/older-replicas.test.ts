@@ -212,6 +212,25 @@ for (const [name, commit] of Object.entries(commits)) {
       }
     });
 
+    it('gives nothing at the older one by a role that only the newer one knows', async () => {
+      const { vaultId } = all[0]!;
+      for (const role of ['reader', 'writer']) {
+        const made = { name: role, role, vault_ids: [vaultId] };
+        const { id, token } = await ok(call('newer', 'POST', '/v1/api-keys', made), role);
+        await ok(call('newer', 'GET', '/v1/secrets', undefined, token), role);
+        for (const path of ['secrets', 'vaults', 'whoami'])
+          assert.equal((await call('older', 'GET', `/v1/${path}`, undefined, token)).status, 403, path);
+        await ok(call('older', 'GET', `/v1/api-keys/${id}`), role);
+      }
+      const { id } = await ok(
+        call('newer', 'POST', '/v1/members', { email: 'reader@example.org', role: 'reader' }),
+        'a reader',
+      );
+      await ok(call('older', 'GET', `/v1/members/${id}`), 'a reader');
+      await ok(call('older', 'GET', '/v1/members'), 'the list with a reader');
+      for (const one of all) await exercise('older', one, 'newer');
+    });
+
     it('signs people in on both sides, and their sessions are good on both', async () => {
       for (const side of sides) {
         const email = `joins-${side}@example.org`;

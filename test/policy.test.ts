@@ -14,6 +14,7 @@ import {
   type Action,
   actions,
   type Grant,
+  type GrantedRole,
   allows as granted,
   grantOfRole,
   holds,
@@ -88,10 +89,23 @@ describe('policy', () => {
     );
   });
 
-  it('whoever may reveal may also write: a move takes nothing from where it may only be read', () => {
-    for (const role of roles)
-      for (const kind of ['secrets', 'keys'] as const)
-        assert.ok(!roleAllows(role, `${kind}:reveal`) || roleAllows(role, `${kind}:write`), role);
+  it('a reader reveals and changes nothing; a writer changes what is in a vault and nothing else, and reveals nothing', () => {
+    const beyond = (role: Role) =>
+      actions.filter(one => roleAllows(role, one) && !roleAllows('viewer', one)).sort();
+    assert.deepEqual(beyond('reader'), ['keys:reveal', 'secrets:reveal']);
+    assert.deepEqual(beyond('writer'), ['certificates:write', 'keys:write', 'secrets:write']);
+    for (const role of ['reader', 'writer'] as const)
+      assert.ok(
+        actions.every(one => !roleAllows(role, one) || roleAllows('editor', one)),
+        role,
+      );
+  });
+
+  it('a role that this version doesn’t know allows nothing, in the organization or in a vault', () => {
+    for (const role of ['steward', 'Reader', 'reader ', 'editor until 2030-01-01T00:00:00.000Z']) {
+      const given = { ...grantOfRole(role as Role), vaultRoles: new Map([['v1', [role as GrantedRole]]]) };
+      for (const one of actions) assert.ok(!holds(given, one) && !granted(given, one, 'v1'), one);
+    }
   });
 
   it('another organization is never allowed anything', () => {

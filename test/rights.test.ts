@@ -150,6 +150,42 @@ onEngines('roles in single vaults', engine => {
     }
   });
 
+  it('a reader reveals and writes nothing; a writer writes and reveals nothing, and gives nobody access', async () => {
+    const { browser, id } = await joined('none');
+    const write = () => browser.post('/v1/secrets', { vault_id: mine.id, name: unique('S'), value: 'x' });
+    const share = () =>
+      browser.post('/v1/access-keys', { vault_id: mine.id, name: unique('k'), names_only: true });
+    await set(id, { grants: grant('reader') });
+    assert.deepEqual([(await reveal(browser)).status, (await write()).status], [200, 403]);
+    assert.equal((await browser.call('DELETE', `/v1/secrets/${mine.secret.id}`)).status, 403);
+    assert.equal((await share()).status, 403);
+    await set(id, { grants: grant('writer') });
+    assert.deepEqual([(await reveal(browser)).status, (await write()).status], [403, 200]);
+    const update = { value: 'secret of a vault' };
+    const written = await browser.call('PUT', `/v1/secrets/${mine.secret.id}`, update);
+    assert.ok(written.status === 200 && !written.text.includes(update.value), written.text);
+    assert.equal((await share()).status, 403);
+    assert.equal((await browser.call('PUT', `/v1/vaults/${mine.id}`, { description: 'd' })).status, 403);
+    assert.equal((await browser.call('DELETE', `/v1/vaults/${mine.id}`)).status, 403);
+    await set(id, { grants: [...grant('reader'), ...grant('writer', hidden)] });
+    assert.deepEqual([(await reveal(browser)).status, (await reveal(browser, hidden)).status], [200, 403]);
+  });
+
+  it('a reader of one vault who is a writer of another copies there, and moves nothing', async () => {
+    const [from, to] = [await vaultWithContents(), await vaultWithContents()];
+    const { browser, id } = await joined('none');
+    const copy = (one: Json, vault: Json, move = false) =>
+      browser.post('/v1/secrets/copy', { secret_ids: [one.secret.id], vault_id: vault.id, move });
+    const namesIn = async (vault: Json) =>
+      (await ok(owner.get(`/v1/secrets?vault_id=${vault.id}`))).data.map((one: Json) => one.name);
+    await set(id, { grants: [...grant('reader', from), ...grant('writer', to)] });
+    assert.equal((await copy(from, to, true)).status, 403, 'taking it away is writing');
+    assert.deepEqual([await namesIn(from), await namesIn(to)], [[from.secret.name], [to.secret.name]]);
+    assert.equal((await copy(to, from)).status, 403, 'a writer reveals nothing');
+    assert.equal((await ok(copy(from, to))).results[0].status, 200);
+    assert.ok((await namesIn(to)).includes(from.secret.name));
+  });
+
   it('a vault without a role in it is in no list, count or search', async () => {
     const { browser, id } = await joined('none');
     await set(id, { grants: grant('owner') });

@@ -4,7 +4,15 @@
  */
 
 /** The roles that a member can have in a single vault, and an API key in the organization. */
-export const grantedRoleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
+export const grantedRoleNames = [
+  'owner',
+  'admin',
+  'editor',
+  'writer',
+  'reader',
+  'viewer',
+  'auditor',
+] as const;
 export type GrantedRole = (typeof grantedRoleNames)[number];
 
 /** `none`: the member has only the roles granted to them in single vaults. */
@@ -18,16 +26,21 @@ const everyone = grantedRoleNames;
 const anyMember = roleNames;
 const managers = ['owner', 'admin'] as const;
 const overseers = [...managers, 'auditor'] as const;
-const writers = [...managers, 'editor'] as const;
+/** They decide who and what has access, as far as they have it themselves. */
+const givers = [...managers, 'editor'] as const;
+/** They change what a vault contains. A writer changes nothing else: neither the vault nor who has access to it. */
+const writers = [...givers, 'writer'] as const;
 /** Managing doesn't include reading: an admin can run the service without seeing any value. */
-const readersOfValues = ['owner', 'editor'] as const;
+const usersOfValues = ['owner', 'editor'] as const;
+/** A reader changes nothing. */
+const readersOfValues = [...usersOfValues, 'reader'] as const;
 
 type RolesByName = Readonly<Record<string, readonly RoleName[]>>;
 
 /** Permissions that a role gives wherever it is granted: in the whole organization or in a single vault. */
 export const vaultPermissions = {
   'vaults:read': everyone,
-  'vaults:write': writers,
+  'vaults:write': givers,
   'secrets:read': everyone,
   'secrets:write': writers,
   'secrets:reveal': readersOfValues,
@@ -37,20 +50,20 @@ export const vaultPermissions = {
   'certificates:read': everyone,
   'certificates:write': writers,
   'access-keys:read': everyone,
-  'access-keys:write': writers,
+  'access-keys:write': givers,
   'public-tokens:read': everyone,
-  'public-tokens:write': writers,
+  'public-tokens:write': givers,
   'use-rules:read': everyone,
-  'use-rules:write': readersOfValues,
+  'use-rules:write': usersOfValues,
   'approvals:read': [...overseers, 'editor'],
-  'approvals:write': readersOfValues,
+  'approvals:write': usersOfValues,
   'logs:read': overseers,
 } as const satisfies RolesByName;
 
 /** Permissions that only the role in the organization gives, because they belong to no vault. */
 const organizationPermissions = {
   'identities:read': everyone,
-  'identities:write': writers,
+  'identities:write': givers,
   'webhooks:read': overseers,
   'webhooks:write': managers,
   'api-keys:read': overseers,

@@ -91,6 +91,8 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       const target = await records.openVault(writing, vault_id);
       const found = await findAll(permit, secret_ids);
       const elsewhere = found.filter(({ row }) => row.vault_id !== target.row.id);
+      // A caller who may only read them there gets no copies either.
+      if (move) await Promise.all(elsewhere.map(({ row }) => records.find(writing, 'secret', row.id)));
       const copied = new Map(await copyAll(permit, writing, elsewhere, target.row.id));
       if (move) {
         for (const [{ row }, { status }] of copied)

@@ -27,6 +27,8 @@ function roleTexts(role: (typeof roles)[number]): string {
     owner: 'owner – can do everything',
     admin: 'admin – manages everything, can’t reveal values',
     editor: 'editor – creates, edits and reveals resources in vaults',
+    writer: 'writer – creates and edits resources, can’t reveal values',
+    reader: 'reader – reveals values, can’t change anything',
     viewer: 'viewer – sees resources, can’t reveal values',
     auditor: 'auditor – sees everything including logs, can’t change anything',
     none: 'none – only vaults in which they have a role',
