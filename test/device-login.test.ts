@@ -72,7 +72,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal(shown.status, 200, shown.text);
       const { client, host, ip_address, roles } = shown.body;
       assert.deepEqual([client, host, ip_address], ['strongroom/1', 'laptop', '127.0.0.1']);
-      assert.deepEqual(roles, ['editor', 'viewer']);
+      assert.deepEqual(roles, ['editor', 'writer', 'reader', 'viewer']);
       assert.equal((await approve(editor, begun, 'editor')).status, 200);
 
       const { body } = await poll(begun.device_code);
@@ -266,7 +266,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       await owner.call('PUT', `/v1/members/${id}`, { role: 'none', grants });
       const begun = await begin();
       const shown = await browser.post('/auth/device/request', { user_code: begun.user_code });
-      assert.deepEqual(shown.body.roles, ['editor', 'viewer']);
+      assert.deepEqual(shown.body.roles, ['editor', 'writer', 'reader', 'viewer']);
       assert.equal((await approve(browser, begun, 'admin')).status, 403);
       const { token } = await signedIn(browser, 'editor');
       const listed = await call('GET', '/v1/vaults', undefined, token);

@@ -278,7 +278,11 @@ onEngines('roles in single vaults', engine => {
 
   it('groups are a collection: named once, searched, found by a vault, and of what does not exist they take nothing', async () => {
     const { id } = await joined('viewer');
-    const group = await makeGroup({ grants: grant('viewer'), member_ids: [id] });
+    const group = await makeGroup({
+      name: unique('searched for'),
+      grants: grant('viewer'),
+      member_ids: [id],
+    });
     const taken = await owner.post('/v1/groups', { name: group.name });
     assert.deepEqual([taken.status, taken.body.error.details.field], [400, 'name']);
     assert.deepEqual(await seen(owner, `/v1/groups?q=${group.name}`), [group.id]);
