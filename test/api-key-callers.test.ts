@@ -89,18 +89,19 @@ describe('a member', () => {
     });
     const own = given(['v2', 'viewer'], ['v1', 'editor']);
     const group = given(['v1', 'auditor'], ['v2', 'viewer'], ['v3', 'owner']);
+    const plain = (...roles: string[]) => roles.map(role => ({ role, until: null }));
     const expected = [
-      ['v1', ['auditor', 'editor']],
-      ['v2', ['viewer']],
-      ['v3', ['owner']],
+      ['v1', plain('auditor', 'editor')],
+      ['v2', plain('viewer')],
+      ['v3', plain('owner')],
     ];
     for (const rows of [
       [own, group],
       [group, own],
     ])
-      assert.deepEqual([...vaultRolesOf(rows)], expected);
+      assert.deepEqual([...vaultRolesOf(rows, 0)], expected);
     const holder = holderWith(own, [{ ...group, id: 'g', revision: 7 }]);
-    const { role, vaultRoles } = rightsOf(holder);
+    const { role, vaultRoles } = rightsOf(holder, 0);
     assert.deepEqual([role, [...vaultRoles]], ['viewer', expected]);
     assert.deepEqual(rolesListed(vaultRoles).slice(0, 2), [
       { vault_id: 'v1', role: 'auditor' },
@@ -122,7 +123,7 @@ describe('a member', () => {
 
   it('lends no more of a vault than they may see, as who they were', () => {
     const lends = (given: Login, member: object, narrowing: Restrictions) =>
-      mayLend(given, holderWith(member), 'v1', narrowing);
+      mayLend(given, holderWith(member), 'v1', narrowing, 5);
     const names: Restrictions = { names_only: true };
     assert.equal(lends(login, {}, names), true);
     assert.equal(lends(login, {}, {}), false, 'a viewer reads no value');
@@ -188,7 +189,7 @@ describe('a caller with an API key', () => {
   it('of a member’s has that within what they have, and rests on their rows', async () => {
     const holder = holderWith();
     const caller = await callerOf(lookIn([], holder), keyOf('key', { maker: 'm' }), origin);
-    assert.deepEqual(caller!.within, rightsOf(holder));
+    assert.deepEqual(caller!.within, rightsOf(holder, 0));
     assert.deepEqual(caller!.proof, {
       rows: rows(['credentials', 'key', 3], ['members', 'm', 5]),
       until: null,

@@ -236,6 +236,7 @@ describe('the approval of a call', () => {
       approversWith({
         store: world.parts.store,
         holders: { byMember: async () => approver, fresh: async () => approver } as never,
+        now: () => 5,
       }).conditions(row);
     const member = (said: object) => ({
       member: { id: 'm', revision: 1, state: 'active', role: 'editor', grants: '[]', updated_at: 5, ...said },

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, type ProvenBy, trustedCaller } from '../src/access/caller.ts';
+import { grantOfRole } from '../src/access/policy.ts';
 import { type AuthorityParts, authorityWith } from '../src/domain/authority.ts';
 import { callerOf as keyCaller } from '../src/domain/credentials/api-key-callers.ts';
 import { credentialOf, type Restrictions } from '../src/domain/credentials/credential.ts';
@@ -49,7 +50,7 @@ class Rows {
   }
 
   personCaller(): Caller {
-    return personCaller(this.person!, origin, proofOf(this.session!, this.person!));
+    return personCaller(this.person!, origin, proofOf(this.session!, this.person!), this.now);
   }
 }
 
@@ -257,7 +258,26 @@ describe('the authority of a caller ends', () => {
       world.now = now;
       const caller = { ...world.personCaller(), proof: { rows: [], until } };
       assert.equal(world.authority.isOver(caller), isOver);
+      const vaultRoles = new Map([['v1', [{ role: 'viewer' as const, until }]]]);
+      const within = { ...grantOfRole('owner'), vaultRoles };
+      const inVault = { ...caller, proof: { rows: [], until: null } };
+      assert.equal(world.authority.isOver({ ...inVault, vaultRoles }), isOver, 'by a role in a vault');
+      assert.equal(world.authority.isOver({ ...inVault, within }), isOver, 'by one of its member’s');
     });
+
+  it('with a role in a vault that has ended, when it is read again', async () => {
+    const world = new Rows();
+    const end = world.now + 1_000;
+    const grants = JSON.stringify([{ vault_id: 'v1', role: `editor until ${new Date(end).toISOString()}` }]);
+    world.person = personWith({ grants });
+    const caller = world.personCaller();
+    assert.deepEqual([...caller.vaultRoles], [['v1', [{ role: 'editor', until: end }]]]);
+    world.now = end - 1;
+    assert.notEqual(await world.authority.renewed(caller), null);
+    world.now = end;
+    assert.equal(await world.authority.renewed(caller), null);
+    assert.equal(world.personCaller().vaultRoles.size, 0);
+  });
 });
 
 describe('what a unit depends on', () => {

@@ -6,6 +6,7 @@ import {
   actions,
   allows,
   type Grant,
+  type GrantedRole,
   grantOfRole,
   holds,
   mayGrant,
@@ -40,17 +41,19 @@ function isGiven(grant: Grant, action: Action, vault: string | undefined): boole
     grant.vaultIds !== null && !grant.vaultIds.includes(vault ?? 'the organization'),
     grant.within !== null && !isGiven(grant.within, action, vault),
   ];
-  const given = [by(grant.role), isVaults && inVault.some(by)];
+  const given = [by(grant.role), isVaults && inVault.some(one => by(one.role))];
   return !taken.includes(true) && given.includes(true);
+}
+
+/** Roles without an end. */
+function inVaults(roles: Record<string, GrantedRole[]>, until: number | null = null): VaultRoles {
+  return new Map(Object.entries(roles).map(([id, own]) => [id, own.map(role => ({ role, until }))]));
 }
 
 const someVaultRoles: VaultRoles[] = [
   noVaultRoles,
-  new Map([['v1', ['editor']]]),
-  new Map([
-    ['v1', ['viewer']],
-    ['v2', ['admin', 'editor']],
-  ]),
+  inVaults({ v1: ['editor'] }),
+  inVaults({ v1: ['viewer'], v2: ['admin', 'editor'] }),
 ];
 const plain: Grant[] = (['owner', 'viewer', 'none'] as const).flatMap(role =>
   someVaultRoles.flatMap(vaultRoles =>
@@ -165,11 +168,11 @@ describe('whoever grants', () => {
     [{ role: 'viewer' }, 'none', true],
     [{ role: 'none' }, 'viewer', false],
     // Those of a vault are enough only where nothing else is had.
-    [{ role: 'none', vaultRoles: new Map([['v1', ['viewer']]]) }, 'viewer', true],
-    [{ role: 'none', vaultRoles: new Map([['v1', ['viewer']]]) }, 'editor', false],
-    [{ role: 'none', vaultRoles: new Map([['v1', ['owner']]]) }, 'owner', true],
-    [{ role: 'viewer', vaultRoles: new Map([['v1', ['owner']]]) }, 'editor', false],
-    [{ role: 'viewer', vaultRoles: new Map([['v1', ['owner']]]) }, 'viewer', true],
+    [{ role: 'none', vaultRoles: inVaults({ v1: ['viewer'] }) }, 'viewer', true],
+    [{ role: 'none', vaultRoles: inVaults({ v1: ['viewer'] }) }, 'editor', false],
+    [{ role: 'none', vaultRoles: inVaults({ v1: ['owner'] }) }, 'owner', true],
+    [{ role: 'viewer', vaultRoles: inVaults({ v1: ['owner'] }) }, 'editor', false],
+    [{ role: 'viewer', vaultRoles: inVaults({ v1: ['owner'] }) }, 'viewer', true],
     [{ role: 'owner', scopes: ['secrets:read'] }, 'viewer', false],
   ];
   for (const [maker, role, isOffered] of offers)

@@ -5,7 +5,7 @@ import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { type Guard, guardWith, type Permit, permitFor, vaultsAsked } from '../src/domain/kernel/guard.ts';
-import type { GuardedChange } from '../src/domain/kernel/subjects.ts';
+import type { GuardedChange, SubjectChange } from '../src/domain/kernel/subjects.ts';
 import type { AuditEntry } from '../src/logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../src/logs/ledger.ts';
 import type { Statement, WriteRefusal } from '../src/store/engine/engine.ts';
@@ -18,8 +18,8 @@ const some: Caller = {
   id: 'some',
   role: 'none',
   vaultRoles: new Map([
-    ['v1', ['editor']],
-    ['v2', ['viewer']],
+    ['v1', [{ role: 'editor', until: null }]],
+    ['v2', [{ role: 'viewer', until: null }]],
   ]),
 };
 
@@ -78,7 +78,11 @@ describe('a permit', () => {
     assert.equal(denied.length, 0);
     assert.equal(await outcomeOf(() => guard.admit(viewer, 'secrets:write')), 'FORBIDDEN');
     assert.equal(await outcomeOf(() => guard.admit(viewer, 'secrets:read', 'webhooks:write')), 'FORBIDDEN');
-    const apart: Caller = { ...some, vaultIds: ['v2'], vaultRoles: new Map([['v1', ['editor']]]) };
+    const apart: Caller = {
+      ...some,
+      vaultIds: ['v2'],
+      vaultRoles: new Map([['v1', [{ role: 'editor', until: null }]]]),
+    };
     assert.equal(await outcomeOf(() => guard.admit(apart, 'secrets:read')), 'FORBIDDEN');
     assert.deepEqual(
       denied.map(({ action, outcome, actor }) => [action, outcome, actor.id]),
@@ -93,8 +97,8 @@ describe('a permit', () => {
   it('for two actions that are held in no vault together is refused by the first', async () => {
     const { guard, denied } = started();
     const vaultRoles: Caller['vaultRoles'] = new Map([
-      ['v1', ['auditor']],
-      ['v2', ['editor']],
+      ['v1', [{ role: 'auditor', until: null }]],
+      ['v2', [{ role: 'editor', until: null }]],
     ]);
     const apart = () => guard.admit({ ...some, vaultRoles }, 'logs:read', 'secrets:write');
     assert.equal(await outcomeOf(apart), 'FORBIDDEN');
@@ -203,10 +207,47 @@ describe('what somebody would show', () => {
 
   it('says what is missing, and why', async () => {
     const { guard } = started();
-    const show = (because?: string) => guard.mayShow(viewer, ['secrets:write'], undefined, because);
+    const show = (because?: string) =>
+      guard.mayShow(viewer, ['secrets:write'], undefined, because === undefined ? {} : { because });
     await assert.rejects(show(), /^Failure: You can’t grant access that you don’t have: .* secrets:write$/);
     await assert.rejects(show('Because'), /^Failure: Because: .* secrets:write$/);
     assert.equal(await outcomeOf(() => guard.mayShow(viewer, [])), null);
+  });
+});
+
+describe('a role in a vault that ends', () => {
+  const until = 1_000;
+  const there: Caller = { ...some, vaultRoles: new Map([['v1', [{ role: 'editor', until }]]]) };
+
+  it('shows what lasts no longer than it', async () => {
+    const { guard, denied } = started();
+    const show = (end?: number | null) =>
+      outcomeOf(() =>
+        guard.mayShow(there, ['secrets:reveal'], ['v1'], end === undefined ? {} : { until: end }),
+      );
+    assert.deepEqual(
+      [await show(), await show(until), await show(until + 1), await show(null)],
+      [null, null, 'FORBIDDEN', 'FORBIDDEN'],
+    );
+    assert.equal(denied.length, 2);
+  });
+
+  it('leaves nothing behind that lasts longer', async () => {
+    const { guard } = started();
+    const permit = await guard.admit(there, 'access-keys:write');
+    const subject = { type: 'access-key', id: 'k', name: 'k', vaultId: 'v1', revision: 1 };
+    const leave = (lasts: SubjectChange['lasts']) =>
+      outcomeOf(() =>
+        guard.change(permit, 'access-key.created', {
+          subjects: [{ ...subject, ...(lasts === undefined ? {} : { lasts }) }],
+          statements: [change],
+        }),
+      );
+    assert.equal(await leave({ until, madeWith: [] }), 'receipt');
+    assert.equal(await leave('as before'), 'receipt');
+    for (const end of [until + 1, null])
+      assert.equal(await leave({ until: end, madeWith: [] }), 'FORBIDDEN', `${end}`);
+    assert.equal(await leave('without end'), 'FORBIDDEN');
   });
 });
 

@@ -52,6 +52,8 @@ const asMember = async (role: Parameters<typeof joined>[3]) =>
   (await joined(world, acme, email(), role)).caller;
 const editor = (vault_id: string) => ({ vault_id, role: 'editor' as const });
 const viewer = (vault_id: string) => ({ vault_id, role: 'viewer' as const });
+/** As it is held: without an end. */
+const lasting = <G extends object>(grant: G) => ({ ...grant, until: null });
 
 describe('roles in vaults', () => {
   it('are stored in the order of the vaults', () => {
@@ -61,27 +63,47 @@ describe('roles in vaults', () => {
       [c, b, a],
       [b, c, a],
     ])
-      assert.equal(grantsText(given as never), JSON.stringify([a, b, c]));
+      assert.equal(grantsText(given.map(one => lasting(one!))), JSON.stringify([a, b, c]));
     assert.equal(
-      grantsText([{ role: 'viewer', vault_id: 'a', more: 1 } as never]),
+      grantsText([{ role: 'viewer', vault_id: 'a', until: null, more: 1 } as never]),
       '[{"vault_id":"a","role":"viewer"}]',
     );
   });
 
   it('are a list of their own, or changes to the one that was there', () => {
-    const before = [editor('a'), viewer('b')];
-    assert.deepEqual(grantsAfter(before, {}), before);
-    assert.deepEqual(grantsAfter(before, { grants: [] }), []);
-    assert.deepEqual(grantsAfter(before, { grants: [editor('c')] }), [editor('c')]);
+    const before = [editor('a'), viewer('b')].map(lasting);
+    const after = (body: Parameters<typeof grantsAfter>[1]) => grantsAfter(before, body, 5);
+    assert.deepEqual(after({}), before);
+    assert.deepEqual(after({ grants: [] }), []);
+    assert.deepEqual(after({ grants: [editor('c')] }), [lasting(editor('c'))]);
     const change_grants = [viewer('a'), { vault_id: 'b', role: 'none' as const }, editor('c')];
-    assert.deepEqual(grantsAfter(before, { change_grants }), [viewer('a'), editor('c')]);
+    assert.deepEqual(after({ change_grants }), [viewer('a'), editor('c')].map(lasting));
+  });
+
+  it('may have an end in the future, beside one without', async () => {
+    const short = { ...editor('a'), until: 6 };
+    const before = [lasting(viewer('a')), lasting(viewer('b'))];
+    const change_grants = [viewer('a'), short];
+    assert.deepEqual(grantsAfter(before, { change_grants }, 5), [before[1], before[0], short]);
+    assert.equal(
+      grantsText([short, lasting(viewer('a'))]),
+      '[{"vault_id":"a","role":"viewer"},{"vault_id":"a","role":"editor until 1970-01-01T00:00:00.006Z"}]',
+    );
+    for (const until of [5, 4])
+      for (const field of ['grants', 'change_grants'] as const)
+        await refused(
+          (async () => grantsAfter(before, { [field]: [{ ...short, until }] }, 5))(),
+          'INVALID_REQUEST',
+          { field, reason: 'must have an until in the future, or none' },
+        );
+    assert.deepEqual(grantsAfter([short], { grants: [short] }, 7), [short], 'as it was');
   });
 
   it('are 500 at most', async () => {
-    const before = Array.from({ length: 499 }, (_, index) => editor(`v${index}`));
-    assert.equal(grantsAfter(before, { change_grants: [editor('w')] }).length, 500);
+    const before = Array.from({ length: 499 }, (_, index) => lasting(editor(`v${index}`)));
+    assert.equal(grantsAfter(before, { change_grants: [editor('w')] }, 5).length, 500);
     await refused(
-      (async () => grantsAfter(before, { change_grants: [editor('w'), editor('x')] }))(),
+      (async () => grantsAfter(before, { change_grants: [editor('w'), editor('x')] }, 5))(),
       'INVALID_REQUEST',
       {
         field: 'change_grants',
@@ -478,7 +500,10 @@ describe('who is calling', () => {
       proof: { rows: [{ table: 'members' as const, id: world.parts.newId(), revision: 1 }], until: null },
     };
     assert.equal((await whoami(gone)).member, null);
-    const within = { ...grantOfRole('viewer'), vaultRoles: new Map([[vault, ['editor' as const]]]) };
+    const within = {
+      ...grantOfRole('viewer'),
+      vaultRoles: new Map([[vault, [{ role: 'editor' as const, until: null }]]]),
+    };
     assert.deepEqual((await whoami({ ...theirs, within })).grants, [editor(vault)]);
   });
 

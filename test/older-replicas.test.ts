@@ -231,6 +231,30 @@ for (const [name, commit] of Object.entries(commits)) {
       for (const one of all) await exercise('older', one, 'newer');
     });
 
+    it('gives nothing at the older one by a role with an end, and leaves its end when it changes another role', async () => {
+      const { vaultId } = all[0]!;
+      const email = 'until-tomorrow@example.org';
+      const until = new Date(Date.now() + 86_400_000).toISOString();
+      const grants = [{ vault_id: vaultId, role: 'editor', until }];
+      const invited = await ok(
+        call('newer', 'POST', '/v1/members', { email, role: 'none', grants }),
+        'invited until tomorrow',
+      );
+      const [newerOne, olderOne] = [new Browser(newer.url), new Browser(older.url)];
+      await ok(newerOne.post('/auth/invitation/accept', { token: invited.token, password }), email);
+      await ok(newerOne.get('/v1/secrets'), 'at the newer one');
+      for (const [cookie, value] of newerOne.cookies) olderOne.cookies.set(cookie, value);
+      assert.notEqual((await olderOne.get('/v1/secrets')).status, 200, 'at the older one');
+      const added = { change_grants: [{ vault_id: all[1]!.vaultId, role: 'viewer' }] };
+      const changed = await call('older', 'PUT', `/v1/members/${invited.id}`, added);
+      await sleep(1_000);
+      const after = await ok(call('newer', 'GET', `/v1/members/${invited.id}`), 'after the change');
+      // The first release has no such roles, and changes nothing.
+      assert.equal(after.grants.length, changed.status === 200 ? 2 : 1, changed.text);
+      assert.equal(after.grants.find((one: Json) => one.vault_id === vaultId).until, until);
+      await ok(call('older', 'GET', '/v1/api-keys'), 'everyone else');
+    });
+
     it('signs people in on both sides, and their sessions are good on both', async () => {
       for (const side of sides) {
         const email = `joins-${side}@example.org`;

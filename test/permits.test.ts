@@ -140,7 +140,11 @@ describe('authority by construction', () => {
   it('what is another organization’s, or lies where the permit is not good, is not found, however it was looked up', async () => {
     const guard = guardWith({ ledger: null as never, authority: null as never, now: () => 0 });
     const all = trustedCaller('operator', 'o', 'o', 'one', '');
-    const some = { ...all, role: 'none', vaultRoles: new Map([['v1', ['owner']]]) } as Caller;
+    const some = {
+      ...all,
+      role: 'none',
+      vaultRoles: new Map([['v1', [{ role: 'owner', until: null }]]]),
+    } as Caller;
     const isMissing = (error: unknown) => error instanceof Failure && error.code === 'NOT_FOUND';
     const find = async (caller: Caller, organization_id: string, vaultId: string) =>
       guard.found(await guard.admit(caller, 'secrets:write'), { organization_id }, vaultId);

@@ -13,6 +13,9 @@ import {
 import {
   type Action,
   actions,
+  allowsUntil,
+  earliest,
+  endOfAll,
   type Grant,
   type GrantedRole,
   allows as granted,
@@ -32,8 +35,12 @@ interface Target {
   readonly organizationId: string;
   readonly vaultId?: string | undefined;
 }
+const vaultRole = fc.record({
+  role: fc.constantFrom(...grantedRoleNames),
+  until: fc.constantFrom(null, 1, 2),
+});
 const vaultRoles = fc
-  .array(fc.tuple(fc.constantFrom(...vaults), fc.subarray([...grantedRoleNames], { minLength: 1 })), {
+  .array(fc.tuple(fc.constantFrom(...vaults), fc.array(vaultRole, { minLength: 1, maxLength: 3 })), {
     maxLength: 3,
   })
   .map(pairs => new Map(pairs));
@@ -103,7 +110,10 @@ describe('policy', () => {
 
   it('a role that this version doesn’t know allows nothing, in the organization or in a vault', () => {
     for (const role of ['steward', 'Reader', 'reader ', 'editor until 2030-01-01T00:00:00.000Z']) {
-      const given = { ...grantOfRole(role as Role), vaultRoles: new Map([['v1', [role as GrantedRole]]]) };
+      const given = {
+        ...grantOfRole(role as Role),
+        vaultRoles: new Map([['v1', [{ role: role as GrantedRole, until: null }]]]),
+      };
       for (const one of actions) assert.ok(!holds(given, one) && !granted(given, one, 'v1'), one);
     }
   });
@@ -155,7 +165,7 @@ describe('policy', () => {
         assert.ok(after || !before, 'nothing is taken away');
         if (before || !after) return;
         assert.ok(target.vaultId !== undefined && Object.hasOwn(vaultPermissions, action));
-        assert.ok(more.get(target.vaultId)!.some(role => roleAllows(role, action)));
+        assert.ok(more.get(target.vaultId)!.some(({ role }) => roleAllows(role, action)));
       }),
       { numRuns: 2000 },
     );
@@ -209,11 +219,12 @@ describe('policy', () => {
       fc.property(grant, grant, (maker, wanted) => {
         if (!mayGrant(maker, wanted)) return;
         granted++;
-        for (const action of actions) {
-          for (const target of everywhere) {
-            if (allows(callerWith(wanted), action, target))
-              assert.ok(allows(callerWith(maker), action, target));
-          }
+        const pairs = actions.flatMap(action => everywhere.map(target => ({ action, target })));
+        for (const { action, target } of pairs) {
+          if (!allows(callerWith(wanted), action, target)) continue;
+          assert.ok(allows(callerWith(maker), action, target));
+          const end = earliest(wanted.until, endOfAll(wanted, [action], target.vaultId ?? ''));
+          assert.ok(allowsUntil(maker, action, end, target.vaultId), 'for as long as it is given');
         }
       }),
       { numRuns: 2000 },

@@ -439,8 +439,8 @@ describe('secrets of vaults, compared', () => {
     const one = by({
       role: 'none',
       vaultRoles: new Map([
-        [vaults[0]!, ['editor']],
-        [vaults[1]!, ['viewer']],
+        [vaults[0]!, [{ role: 'editor', until: null }]],
+        [vaults[1]!, [{ role: 'viewer', until: null }]],
       ]),
     });
     const partly = (await compareVaults(vaults.slice(0, 2), {}, one)).rows;

@@ -169,6 +169,7 @@ onEngines('roles in single vaults', engine => {
     assert.equal((await browser.call('DELETE', `/v1/vaults/${mine.id}`)).status, 403);
     await set(id, { grants: [...grant('reader'), ...grant('writer', hidden)] });
     assert.deepEqual([(await reveal(browser)).status, (await reveal(browser, hidden)).status], [200, 403]);
+    await set(id, { grants: [] });
   });
 
   it('a reader of one vault who is a writer of another copies there, and moves nothing', async () => {

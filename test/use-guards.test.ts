@@ -93,7 +93,11 @@ it('an approver has to be a member who may approve there, whatever the clocks sa
   const group = { updated_at: 5, grants: '[]' };
   const good = { member: { state: 'active', role: 'editor', grants: '[]', updated_at: 5 }, groups: [group] };
   const isGood = (holder: object | undefined) =>
-    approversWith({ store: {} as never, holders: { byMember: async () => holder } as never }).isGood({
+    approversWith({
+      store: {} as never,
+      holders: { byMember: async () => holder } as never,
+      now: () => 5,
+    }).isGood({
       vault_id: 'one',
       updated_at: 5,
       decided_by: 'them',

@@ -29,8 +29,17 @@ const resourceTypes = ['vault', ...resourceKinds] as const;
 export const resourceReads = resourceTypes.map(type => `${type}s:read` as const);
 export const resourceWrites = resourceTypes.map(type => `${type}s:write` as const);
 
-/** Roles in individual vaults, by vault id. They add to each other, and to the role in the organization. */
-export type VaultRoles = ReadonlyMap<string, readonly GrantedRole[]>;
+/** A role in an individual vault, and when it ends; null for no end. */
+export interface VaultRole {
+  readonly role: GrantedRole;
+  readonly until: number | null;
+}
+
+/**
+ * Roles in individual vaults, by vault id, as far as they had not ended when the grant was determined. They add to each
+ * other, and to the role in the organization.
+ */
+export type VaultRoles = ReadonlyMap<string, readonly VaultRole[]>;
 export const noVaultRoles: VaultRoles = new Map();
 
 /** What a credential or a member is granted. `null` means no restriction. */
@@ -59,14 +68,57 @@ function roleAllowsInVault(role: Role, action: Action): boolean {
   return Object.hasOwn(vaultPermissions, action) && roleAllows(role, action);
 }
 
+const never = Number.NEGATIVE_INFINITY;
+const forever = Number.POSITIVE_INFINITY;
+
 /** Whether a grant includes the action in a vault or, without one, in the organization as a whole. */
 export function allows(grant: Grant, action: Action, vaultId?: string): boolean {
+  return endOf(grant, action, vaultId) !== never;
+}
+
+/** Whether the roles in a grant include the action until this time, or without end if null. */
+export function allowsUntil(grant: Grant, action: Action, until: number | null, vaultId?: string): boolean {
+  return allows(grant, action, vaultId) && endOf(grant, action, vaultId) >= (until ?? forever);
+}
+
+/** When the first of these actions ends in a vault, because a role there ends; null if none does. */
+export function endOfAll(grant: Grant, wanted: readonly Action[], vaultId: string): number | null {
+  const end = Math.min(...wanted.map(action => endOf(grant, action, vaultId)));
+  return Number.isFinite(end) ? end : null;
+}
+
+function endOf(grant: Grant, action: Action, vaultId: string | undefined): number {
   const { role, vaultRoles, scopes, vaultIds, within } = grant;
-  if (scopes !== null && !scopes.includes(action)) return false;
-  if (vaultIds !== null && !vaultIds.some(id => id === vaultId)) return false;
+  if (scopes !== null && !scopes.includes(action)) return never;
+  if (vaultIds !== null && !vaultIds.some(id => id === vaultId)) return never;
   const inVault = vaultId === undefined ? undefined : vaultRoles.get(vaultId);
-  if (!roleAllows(role, action) && !inVault?.some(one => roleAllowsInVault(one, action))) return false;
-  return within === null || allows(within, action, vaultId);
+  const end = roleAllows(role, action) ? forever : lastEnd(inVault ?? [], action);
+  return within === null ? end : Math.min(end, endOf(within, action, vaultId));
+}
+
+/** When the last of these roles that allow the action ends. */
+function lastEnd(inVault: readonly VaultRole[], action: Action): number {
+  const ends = inVault.map(({ role, until }) =>
+    roleAllowsInVault(role, action) ? (until ?? forever) : never,
+  );
+  return Math.max(...ends);
+}
+
+/** When the next role in a vault ends, and with it a part of the grant; null if none does. */
+export function nextEnd({ vaultRoles, within }: Grant): number | null {
+  const ends = [...vaultRoles.values()].flat().map(({ until }) => until);
+  return earliest(...ends, within && nextEnd(within));
+}
+
+/** When a grant ends as a whole or in part; null if it doesn't. */
+export function endOfRights(grant: Grant): number | null {
+  return earliest(grant.until, nextEnd(grant));
+}
+
+/** The earliest of these times; null stands for no end. */
+export function earliest(...times: readonly (number | null)[]): number | null {
+  const end = Math.min(...times.map(time => time ?? forever));
+  return Number.isFinite(end) ? end : null;
 }
 
 /** The vaults in which a grant includes all of these actions; null for every vault and the organization itself. */
@@ -80,7 +132,7 @@ function vaultsOf(grant: Grant, action: Action): readonly string[] | null {
   const outer = within === null ? null : vaultsOf(within, action);
   if (roleAllows(role, action)) return common(vaultIds, outer);
   const given = [...vaultRoles].flatMap(([id, own]) =>
-    own.some(one => roleAllowsInVault(one, action)) ? id : [],
+    own.some(one => roleAllowsInVault(one.role, action)) ? id : [],
   );
   return common(common(given, vaultIds), outer);
 }
@@ -98,7 +150,18 @@ export function seeing(action: Action): Action {
 /** The creator must have every action of the grant, in each of its vaults and for its whole lifetime. */
 export function mayGrant(maker: Grant, wanted: Grant): boolean {
   if (outlives(maker, wanted.until)) return false;
-  return actions.every(action => includes(vaultsOf(maker, action), vaultsOf(wanted, action)));
+  return actions.every(action => {
+    const vaults = vaultsOf(wanted, action);
+    return (
+      includes(vaultsOf(maker, action), vaults) &&
+      vaults?.every(id => lasts(maker, wanted, action, id)) !== false
+    );
+  });
+}
+
+/** Whether the creator has an action in a vault for as long as they give it. */
+function lasts(maker: Grant, wanted: Grant, action: Action, vaultId: string): boolean {
+  return allowsUntil(maker, action, earliest(wanted.until, endOfAll(wanted, [action], vaultId)), vaultId);
 }
 
 /**

@@ -244,7 +244,7 @@ export const whoami = z
       ),
     role: z.enum(roleNames),
     grants: z
-      .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) }))
+      .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames), until: timestamp.optional() }))
       .describe('The member’s roles in single vaults, granted directly or through groups.'),
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),

@@ -161,7 +161,7 @@ export const signedIn = z.object({
   organization: z.object({ id, name: z.string(), plan: z.enum(planNames) }),
   permissions: z.array(z.enum(scopeNames)).describe('The permissions of the role in the organization.'),
   grants: z
-    .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) }))
+    .array(z.object({ vault_id: id, role: z.enum(grantedRoleNames), until: timestamp.optional() }))
     .describe('Roles in single vaults, granted directly or through groups.'),
   second_factor: z.boolean(),
   has_password: z.boolean(),

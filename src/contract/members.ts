@@ -5,27 +5,40 @@ import { email } from './auth.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { roleNames } from './names.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { arrayUpTo, exampleId, flag, id, name, oneOf } from './text.ts';
+import { arrayUpTo, exampleId, flag, id, moment, name, oneOf, timestamp } from './text.ts';
 
 const memberRole = oneOf(roleNames).meta({ id: 'Role' });
 
 export const mostGrants = 500;
 export const mostInGroup = 1_000;
 
-const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
+const vaultGrant = z.object({ vault_id: id, role, until: timestamp.optional() }).meta({
   id: 'VaultGrant',
-  description: 'A role in a single vault, in addition to the role in the organization.',
+  description:
+    'A role in a single vault, in addition to the role in the organization. It ends at `until`; without it, it has no end.',
   example: { vault_id: exampleVaultId, role: 'editor' },
 });
-const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
-  arrayUpTo(mostGrants, grant).refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
-    error: 'must not name a vault more than once',
-  });
-const grants = onePerVault(vaultGrant);
 export type VaultGrant = z.output<typeof vaultGrant>;
 
-const changedGrants = onePerVault(z.strictObject({ vault_id: id, role: memberRole })).describe(
-  'Replaces the roles in these vaults; `none` removes the role. Roles in other vaults don’t change.',
+const until = moment.nullable().optional();
+const wantedGrant = z.strictObject({ vault_id: id, role, until }).meta({
+  id: 'WantedVaultGrant',
+  description: 'A role in a single vault. With `until`, it ends at that time.',
+  example: { vault_id: exampleVaultId, role: 'editor', until: '2027-01-31T00:00:00Z' },
+});
+/** So that a role with an end can be given to someone who keeps another one. */
+const oncePerVault = <G extends z.ZodType<{ vault_id: string; until?: number | null | undefined }>>(
+  grant: G,
+) =>
+  arrayUpTo(mostGrants, grant).refine(
+    all => new Set(all.map(one => `${one?.vault_id} ${(one?.until ?? null) === null}`)).size === all.length,
+    { error: 'must not name a vault more than once, except for one role with an end and one without' },
+  );
+const grants = oncePerVault(wantedGrant);
+export type WantedGrant = z.output<typeof wantedGrant>;
+
+const changedGrants = oncePerVault(z.strictObject({ vault_id: id, role: memberRole, until })).describe(
+  'Replaces the roles in these vaults; `none` removes them. Roles in other vaults don’t change.',
 );
 export type ChangedGrant = z.output<typeof changedGrants>[number];
 /**

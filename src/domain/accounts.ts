@@ -66,7 +66,7 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
       member: { id: member.id, email: member.email, role },
       organization: { id, name, plan: plan as Plan },
       permissions: actions.filter(action => roleAllows(role, action)),
-      grants: rolesListed(rightsOf(person).vaultRoles),
+      grants: rolesListed(rightsOf(person, now()).vaultRoles),
       second_factor: account.totp !== null,
       has_password: account.password !== null,
       passkeys: passkeys.length,

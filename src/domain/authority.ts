@@ -5,7 +5,7 @@
  * (after a rename, or a code used elsewhere), the change goes on; otherwise the authority is gone.
  */
 import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
-import type { Grant } from '../access/policy.ts';
+import { earliest, type Grant, nextEnd } from '../access/policy.ts';
 import type { DashboardSessionRow } from '../store/records/accounts.ts';
 import { type KeyLookup, callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
 import { credentialOf, isUsable } from './credentials/credential.ts';
@@ -39,7 +39,7 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
     const person = await people.fresh(id);
     if (session === null || person === undefined) return null;
     if (!isSignedIn(session, person, now())) return null;
-    return personCaller(person, origin, proofOf(session, person));
+    return personCaller(person, origin, proofOf(session, person), now());
   }
 
   async function believedSession({ rows }: Proof): Promise<DashboardSessionRow | null> {
@@ -58,7 +58,11 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
       return together.map(rows => store.conditions.unchanged(rows));
     },
 
-    isOver: ({ proof }) => proof.until !== null && now() >= proof.until,
+    // A role in a vault that ends takes a part of the permissions with it.
+    isOver: caller => {
+      const end = earliest(caller.proof.until, nextEnd(caller));
+      return end !== null && now() >= end;
+    },
 
     renewed: async caller => {
       if (caller.proof.rows.length === 0) return null;

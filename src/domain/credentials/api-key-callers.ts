@@ -95,7 +95,7 @@ export async function callerOf<Key extends KeyRecord>(
     rows.push(...rightsProvenBy(holder));
     if (keys.some(one => one.narrowing.login !== undefined)) rows.push(rowOf('accounts', holder.account));
   }
-  const grant = { ...grantIn(row, narrowing), within: holder ? rightsOf(holder) : null };
+  const grant = { ...grantIn(row, narrowing), within: holder ? rightsOf(holder, look.now()) : null };
   const { id, name, organization_id: organizationId } = row;
   const proof = { rows, until: grant.until, ...provenIn(narrowing) };
   return { ...grant, kind: 'api-key', id, name, organizationId, origin, proof };
@@ -115,9 +115,15 @@ export function isOf(login: Login | undefined, { member, account }: Holder): boo
   return login === undefined || (member.id === login.member_id && account.epoch === login.epoch);
 }
 
-/** Whether a member may let a client see this much of a vault, in the epoch in which they allowed it. */
-export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing: Restrictions): boolean {
-  const rights = rightsOf(holder);
+/** Whether a member may now let a client see this much of a vault, in the epoch in which they allowed it. */
+export function mayLend(
+  login: Login,
+  holder: Holder,
+  vaultId: string,
+  narrowing: Restrictions,
+  now: number,
+): boolean {
+  const rights = rightsOf(holder, now);
   const isHeld = (action: Action) => allows(rights, action, vaultId);
   return isOf(login, holder) && shownByAccessKey(shownBy(narrowing)).every(isHeld);
 }

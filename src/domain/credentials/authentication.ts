@@ -108,7 +108,7 @@ export function authenticatorWith(parts: AuthenticatorParts) {
   async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
     const { login } = narrowing;
     const holder = await people.byMember(login!.member_id);
-    return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing);
+    return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing, now());
   }
 
   function faultAs(kind: StoredKind, credential: Credential, sender: Sender): RefusalReason | null {

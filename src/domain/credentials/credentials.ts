@@ -4,7 +4,14 @@
  * ends with the key that created it. A change to what it shows, or for how long, is checked like minting.
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
-import { grantOfRole, shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
+import {
+  type Action,
+  earliest,
+  endOfAll,
+  grantOfRole,
+  shownByAccessKey,
+  shownByPublicHalf,
+} from '../../access/policy.ts';
 import type {
   AccessKey,
   AccessKeyCreate,
@@ -62,8 +69,8 @@ export function credentialsWith(parts: Parts, records: Records) {
   const pub = credentialsOf(parts, 'pub', presentPublicToken);
 
   /** An access key gives access to what it shows, so its creator must be allowed to read all of that. */
-  function checkShown(caller: Caller, vaultId: string, narrowing: Restrictions): Promise<void> {
-    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowing)), [vaultId]);
+  function checkShown(caller: Caller, vaultId: string, narrowing: Restrictions, until: number | null) {
+    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowing)), [vaultId], { until });
   }
 
   const apiKeys: ApiKeys = {
@@ -72,7 +79,8 @@ export function credentialsWith(parts: Parts, records: Records) {
 
     async create(permit, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       const { caller } = permit;
-      checkGrant(caller, { ...grantOfRole(role, caller.until), scopes, vaultIds: vault_ids });
+      const until = earliest(caller.until, expiration_date ?? null);
+      checkGrant(caller, { ...grantOfRole(role, until), scopes, vaultIds: vault_ids });
       await records.checkVaults(permit, vault_ids ?? []);
       const narrowing = { scopes, vault_ids, maker: memberBehind(caller) };
       return api.mint(permit, { name, role, narrowing, expirationDate: expiration_date });
@@ -81,7 +89,8 @@ export function credentialsWith(parts: Parts, records: Records) {
     async update(permit, id, update) {
       const { caller } = permit;
       return api.revise(permit, id, before => {
-        checkGrant(caller, grantOf(before, caller.until));
+        const { expiration_date = before.expiration_date } = update;
+        checkGrant(caller, grantOf(before, earliest(caller.until, expiration_date)));
         return changesOf(caller, before, update);
       });
     },
@@ -97,12 +106,14 @@ export function credentialsWith(parts: Parts, records: Records) {
       const { caller } = permit;
       const narrowing = withRestrictions({}, body);
       await records.reopenVault(permit, vault_id);
-      await checkShown(caller, vault_id, narrowing);
+      const shown = ['access-keys:write', ...shownByAccessKey(shownBy(narrowing))] as const;
+      const until = expiration_date === undefined ? longestLife(caller, shown, vault_id) : expiration_date;
+      await checkShown(caller, vault_id, narrowing, until);
       return vault.mint(permit, {
         name,
         vaultId: vault_id,
         narrowing,
-        expirationDate: expiration_date,
+        expirationDate: until,
         maxUses: max_uses,
       });
     },
@@ -114,7 +125,8 @@ export function credentialsWith(parts: Parts, records: Records) {
         if (own.parent !== undefined) throw belongsToAnother();
         if (own.grant !== undefined) throw belongsToGrant();
         const narrowing = withRestrictions(own, body);
-        await checkShown(caller, before.vault_id!, narrowing);
+        const until = expiration_date === undefined ? before.expiration_date : expiration_date;
+        await checkShown(caller, before.vault_id!, narrowing, until);
         return {
           ...changesOf(caller, before, { name, expiration_date, max_uses }),
           narrowing: JSON.stringify(narrowing),
@@ -133,19 +145,23 @@ export function credentialsWith(parts: Parts, records: Records) {
       const { caller } = permit;
       const missing = notFoundIn('key_id', 'is not the id of a key');
       const key = await records.find(permit, 'key', key_id).catch(missing);
-      await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
+      const shown = ['public-tokens:write', ...shownByPublicHalf] as const;
+      const until =
+        expiration_date === undefined ? longestLife(caller, shown, key.vault_id) : expiration_date;
+      await guard.mayShow(caller, shownByPublicHalf, [key.vault_id], { until });
       return pub.mint(permit, {
         name: name ?? key.name,
         keyId: key_id,
         vaultId: key.vault_id,
-        expirationDate: expiration_date,
+        expirationDate: until,
       });
     },
 
     async update(permit, id, update) {
       const { caller } = permit;
       return pub.revise(permit, id, async before => {
-        await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
+        const { expiration_date: until = before.expiration_date } = update;
+        await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!], { until });
         return changesOf(caller, before, update);
       });
     },
@@ -154,6 +170,11 @@ export function credentialsWith(parts: Parts, records: Records) {
   };
 
   return { apiKeys, accessKeys, publicTokens };
+}
+
+/** The end of a credential for which no other is requested: it lasts no longer than what its creator may do there. */
+function longestLife(caller: Caller, shown: readonly Action[], vaultId: string): number | null {
+  return earliest(caller.until, endOfAll(caller, shown, vaultId));
 }
 
 /** Its permissions come from its parent, so a change here would have no effect. */

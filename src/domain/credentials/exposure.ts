@@ -68,7 +68,7 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
       caller,
       shown.map(kind => readsValue[kind]),
       [before.vault_id],
-      'Existing access keys could then read what you may not read yourself',
+      { because: 'Existing access keys could then read what you may not read yourself' },
     );
   };
 }

@@ -8,8 +8,11 @@ import {
   type GrantedRole,
   grantOfRole,
   type Role,
+  type VaultRole,
   type VaultRoles,
 } from '../../access/policy.ts';
+import type { VaultGrant } from '../../contract/members.ts';
+import { iso } from '../../contract/text.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
@@ -20,28 +23,62 @@ export interface Holder {
   readonly groups: readonly MemberGroupRow[];
 }
 
-interface GrantedVault {
+export interface GrantedVault extends VaultRole {
   readonly vault_id: string;
-  readonly role: GrantedRole;
 }
 
-export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): GrantedVault[] {
-  return JSON.parse(grants) as GrantedVault[];
+interface StoredGrant {
+  readonly vault_id: string;
+  /** With its end, if it has one: a replica of an earlier release doesn't know such a role, and grants nothing. */
+  readonly role: string;
 }
 
-/** Sorted, so that equal sets of roles compare equal. */
-export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultRoles {
-  const found = Map.groupBy(rows.flatMap(vaultGrantsIn), ({ vault_id }) => vault_id);
+const ending = ' until ';
+
+export function storedGrant({ vault_id, role, until }: GrantedVault): StoredGrant {
+  return { vault_id, role: until === null ? role : `${role}${ending}${iso(until)}` };
+}
+
+/** The roles in vaults that have not ended. */
+export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>, now: number): GrantedVault[] {
+  return (JSON.parse(grants) as StoredGrant[])
+    .map(readBack)
+    .filter(({ until }) => until === null || now < until);
+}
+
+function readBack({ vault_id, role: stored }: StoredGrant): GrantedVault {
+  const [role, end] = stored.split(ending) as [GrantedRole, string?];
+  return { vault_id, role, until: end === undefined ? null : Date.parse(end) };
+}
+
+/** Sorted and without repetition, so that equal sets of roles compare equal. */
+export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[], now: number): VaultRoles {
+  const found = Map.groupBy(
+    rows.flatMap(row => vaultGrantsIn(row, now)),
+    ({ vault_id }) => vault_id,
+  );
   const inOrder = [...found].sort(([one], [another]) => (one < another ? -1 : 1));
-  return new Map(inOrder.map(([id, grants]) => [id, [...new Set(grants.map(({ role }) => role))].sort()]));
+  return new Map(inOrder.map(([id, grants]) => [id, distinct(grants)]));
 }
 
-export function rolesListed(vaultRoles: VaultRoles): GrantedVault[] {
-  return [...vaultRoles].flatMap(([vault_id, roles]) => roles.map(role => ({ vault_id, role })));
+function distinct(grants: readonly GrantedVault[]): VaultRole[] {
+  const found = new Map(grants.map(({ role, until }) => [`${role} ${until}`, { role, until }]));
+  return [...found].sort(([one], [another]) => (one < another ? -1 : 1)).map(([, role]) => role);
 }
 
-export function rightsOf({ member, groups }: Pick<Holder, 'member' | 'groups'>): Grant {
-  return { ...grantOfRole(member.role as Role), vaultRoles: vaultRolesOf([member, ...groups]) };
+export function rolesListed(vaultRoles: VaultRoles): VaultGrant[] {
+  return [...vaultRoles].flatMap(([vault_id, roles]) =>
+    roles.map(role => presentGrant({ vault_id, ...role })),
+  );
+}
+
+export function presentGrant({ vault_id, role, until }: GrantedVault): VaultGrant {
+  return { vault_id, role, ...(until === null ? {} : { until: iso(until) }) };
+}
+
+/** A member's rights at this time: roles that have ended give nothing. */
+export function rightsOf({ member, groups }: Pick<Holder, 'member' | 'groups'>, now: number): Grant {
+  return { ...grantOfRole(member.role as Role), vaultRoles: vaultRolesOf([member, ...groups], now) };
 }
 
 export function rightsProvenBy({ member, groups }: Pick<Holder, 'member' | 'groups'>): ProvenBy[] {

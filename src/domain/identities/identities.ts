@@ -51,9 +51,12 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress) {
     subject: identityChange,
   });
 
-  function checkShown(caller: Caller, { narrowing }: Pick<IdentityRow, 'narrowing'>): Promise<void> {
+  function checkShown(
+    caller: Caller,
+    { narrowing, expiration_date: until }: Pick<IdentityRow, 'narrowing' | 'expiration_date'>,
+  ): Promise<void> {
     const { vault_ids, ...narrowed } = JSON.parse(narrowing) as Granted;
-    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowed)), vault_ids);
+    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowed)), vault_ids, { until });
   }
 
   /** Checks the identity as a whole each time: what it shows, and whom it trusts. */

@@ -37,9 +37,9 @@ export function secretIdsWith(parts: Parts, identities: Identities) {
     ): Promise<CreatedSecretId> {
       const { caller } = permit;
       const identity = await identities.find(permit, identity_id).catch(missing);
-      await identities.checkShown(caller, identity);
       checkEnd(expiration_date);
       const usual = Math.min(now() + defaultLife, caller.until ?? Number.POSITIVE_INFINITY);
+      await identities.checkShown(caller, { ...identity, expiration_date: expiration_date ?? usual });
       return mint(permit, {
         name: name ?? identity.name,
         identity: { id: identity.id, revision: null },

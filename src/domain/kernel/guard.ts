@@ -8,7 +8,16 @@
  * doesn't exist.
  */
 import type { Caller, Origin } from '../../access/caller.ts';
-import { type Action, allows, common, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
+import {
+  type Action,
+  allows,
+  allowsUntil,
+  common,
+  endOfAll,
+  holds,
+  seeing,
+  vaultsAllowing,
+} from '../../access/policy.ts';
 import type { AuditAction, OwnAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
@@ -17,7 +26,7 @@ import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
 import { StaleChange } from './conflict-retries.ts';
-import { refusalToLeave } from './lasting.ts';
+import { outlasts, refusalToLeave } from './lasting.ts';
 import type {
   Allowed,
   Claimed,
@@ -58,6 +67,15 @@ interface Owned {
   /** Null for rows of the deployment, which no caller can find. */
   readonly organization_id: string | null;
 }
+
+interface Showing {
+  /** The first part of the error message. */
+  readonly because?: string;
+  /** Until when it is shown, or without end if null; omitted if it is checked again whenever it is shown. */
+  readonly until?: number | null;
+}
+
+const endsEarlier = 'Your role in this vault ends before that; what you grant can’t last longer';
 
 declare const watched: unique symbol;
 /** Entries that only the guard can return. */
@@ -113,6 +131,16 @@ export function guardWith({
       message:
         'An API key that expires can’t grant access that outlasts it: use one without an expiration date, or sign in',
     });
+  }
+
+  /** What is granted with a role in a vault that ends lasts no longer than that role. */
+  async function checkRoleEnd({ caller, action }: Permit, verb: AuditAction, subject: SubjectChange<Action>) {
+    const { vaultId, lasts } = subject;
+    if (vaultId === undefined || authority.isOver(caller)) return;
+    const end = endOfAll(caller, [action], vaultId);
+    if (end === null || !outlasts(subject.verb ?? verb, lasts, end)) return;
+    await noteDenied(caller, verb, subject, 'outlasts a role');
+    throw new Failure('FORBIDDEN', { message: endsEarlier });
   }
 
   /** Stored only if the rows that prove the caller are unchanged; the store checks it in the same transaction. */
@@ -224,13 +252,16 @@ export function guardWith({
       caller: Caller,
       shown: readonly Action[],
       vaultIds?: readonly string[],
-      because: string = 'You can’t grant access that you don’t have',
+      { because = 'You can’t grant access that you don’t have', until }: Showing = {},
     ): Promise<void> => {
-      const isHeld = (action: Action) =>
-        vaultIds?.every(id => allows(caller, action, id)) ?? allows(caller, action);
-      const missing = shown.find(action => !isHeld(action));
+      const isHeld = (action: Action, id?: string) =>
+        allows(caller, action, id) && (until === undefined || allowsUntil(caller, action, until, id));
+      const isMissing = (action: Action) => !(vaultIds?.every(id => isHeld(action, id)) ?? isHeld(action));
+      const missing = shown.find(isMissing);
       if (missing === undefined) return;
-      await deny(caller, missing, null, { message: `${because}: this requires the permission ${missing}` });
+      const isShort = vaultIds?.every(id => allows(caller, missing, id)) ?? allows(caller, missing);
+      const message = isShort ? endsEarlier : `${because}: this requires the permission ${missing}`;
+      await deny(caller, missing, null, { message });
     },
 
     change: async <A extends ChangeAction>(
@@ -238,7 +269,10 @@ export function guardWith({
       verb: AuditAction,
       change: GuardedChange<NoInfer<A>>,
     ): Promise<string> => {
-      for (const subject of change.subjects) await checkReach(permit, subject);
+      for (const subject of change.subjects) {
+        await checkReach(permit, subject);
+        await checkRoleEnd(permit, verb, subject);
+      }
       return store(permit.caller, verb, change);
     },
 

@@ -117,6 +117,12 @@ export function refusalToLeave(
   return isLogin ? 'PROOF_REQUIRED' : 'FORBIDDEN';
 }
 
+/** Whether the access that a change grants lasts beyond this time. */
+export function outlasts(verb: AuditAction, lasts: Lasts | undefined, end: number): boolean {
+  if (!giving.has(verb) || lasts === 'as before' || lasts === undefined) return false;
+  return lasts === 'without end' || lasts.until === null || lasts.until > end;
+}
+
 function endsWith(caller: Caller, lasts: Exclude<Lasts, 'as before'>): boolean {
   if (lasts === 'without end') return false;
   return lasts.madeWith.includes(caller.id) && !outlives(caller, lasts.until);

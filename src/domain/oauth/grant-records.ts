@@ -75,7 +75,7 @@ export function grantRecordsWith(parts: Parts, people: People) {
   async function holderOf(row: OAuthGrantRow): Promise<Person | undefined> {
     const person = await people.fresh(row.member_id);
     const isTheirs =
-      person && mayLend(loginOf(row), person, row.vault_id, restrictionsOf(scopesIn(row.scope)));
+      person && mayLend(loginOf(row), person, row.vault_id, restrictionsOf(scopesIn(row.scope)), now());
     return isTheirs ? person : undefined;
   }
 

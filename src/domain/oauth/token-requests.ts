@@ -119,7 +119,7 @@ export function tokenRequestsWith(
     const refreshToken = mintToken('refresh', row.id);
     const key = await newKey(row, person, accessToken);
     const next = stamps.oauthGrant.revise(row, { refresh: keyring.tokenDigest(refreshToken) }, now());
-    await guard.own(callerOf(person, origin, unstored), 'oauth-grant.exchanged', {
+    await guard.own(callerOf(person, origin, unstored, now()), 'oauth-grant.exchanged', {
       subjects: [
         { ...grantSubject(next), revision: next.revision },
         {
@@ -171,7 +171,7 @@ export function tokenRequestsWith(
     const { changed, key } = isRepeated
       ? { changed: row, key: before }
       : await renewed(row, before, access, next);
-    await guard.own(callerOf(person, origin, unstored), 'oauth-grant.refreshed', {
+    await guard.own(callerOf(person, origin, unstored, now()), 'oauth-grant.refreshed', {
       subjects: [
         { ...grantSubject(changed), revision: changed.revision, details: { repeated: isRepeated } },
         ...(isRepeated

@@ -4,7 +4,7 @@
  * in a group, by its name, each time a person signs in through it.
  */
 import type { Caller } from '../../access/caller.ts';
-import { type Action, grantOfRole, mayGrant } from '../../access/policy.ts';
+import { type Action, endOfRights, grantOfRole, mayGrant } from '../../access/policy.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import {
   type GrantQuery,
@@ -16,7 +16,14 @@ import {
 import { iso } from '../../contract/text.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
-import { memberIdsIn, signedOnIdsIn, vaultGrantsIn, vaultRolesOf } from '../credentials/member-rights.ts';
+import {
+  type GrantedVault,
+  memberIdsIn,
+  presentGrant,
+  signedOnIdsIn,
+  vaultGrantsIn,
+  vaultRolesOf,
+} from '../credentials/member-rights.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
@@ -40,14 +47,14 @@ export function groupsWith(parts: Parts, records: Records) {
     byId: store.memberGroups.byId,
     page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
       vaults === null ? store.memberGroups.page(caller.organizationId, page, { q, vaultId: vault_id }) : null,
-    present: rows => rows.map(presentGroup),
+    present: rows => rows.map(row => presentGroup(row, now())),
     update: store.memberGroups.update,
-    subject: groupChange,
+    subject: row => groupChange(row, now()),
   });
 
   /** A group's roles are granted without a time limit; taking away requires only the rank. */
   function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until?: number | null) {
-    if (mayGrant(caller, { ...grantOfRole('none', until), vaultRoles: vaultRolesOf([group]) })) return;
+    if (mayGrant(caller, { ...grantOfRole('none', until), vaultRoles: vaultRolesOf([group], now()) })) return;
     throw new Failure('FORBIDDEN', { message: 'A group can’t have more permissions than the caller' });
   }
 
@@ -79,9 +86,10 @@ export function groupsWith(parts: Parts, records: Records) {
 
     async create(
       permit: Writing,
-      { name, grants = [], member_ids = [], single_sign_on }: GroupCreate,
+      { name, grants: wanted, member_ids = [], single_sign_on }: GroupCreate,
     ): Promise<Group> {
       const { caller } = permit;
+      const grants = grantsAfter([], { grants: wanted }, now());
       const row = stamps.memberGroup.create(now(), {
         id: newId(),
         organization_id: caller.organizationId,
@@ -98,16 +106,17 @@ export function groupsWith(parts: Parts, records: Records) {
         statements: [store.memberGroups.insert(row)],
         touches: [row.id, ...member_ids],
       });
-      return presentGroup(row);
+      return presentGroup(row, now());
     },
 
     async update(permit: Writing, id: string, body: GroupUpdate): Promise<Group> {
       const { caller } = permit;
       return revise(permit, id, 'group.updated', async (before, next) => {
-        checkGrant(caller, before, caller.until);
-        const row = next(changedColumns(before, body));
+        checkGrant(caller, before, endOfRights(caller));
+        const held = vaultGrantsIn(before, now());
+        const row = next(changedColumns(before, body, grantsAfter(held, body, now())));
         checkGrant(caller, row);
-        await checkVaults(records, permit, vaultGrantsIn(row), vaultGrantsIn(before));
+        await checkVaults(records, permit, vaultGrantsIn(row, now()), held);
         await checkMembers(permit, memberIdsIn(row), memberIdsIn(before));
         return { row, touches: [id, ...membersOf(before, row)] };
       });
@@ -115,7 +124,7 @@ export function groupsWith(parts: Parts, records: Records) {
 
     remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'group.deleted', before => {
-        checkGrant(permit.caller, before, permit.caller.until);
+        checkGrant(permit.caller, before, endOfRights(permit.caller));
         return {
           statements: [store.memberGroups.remove(id, before.revision)],
           touches: [id, ...membersOf(before)],
@@ -131,8 +140,9 @@ export function membersOf(...groups: readonly MemberGroupRow[]): string[] {
 
 export function groupChange<A extends Action = never>(
   row: MaybeAllowed<MemberGroupRow, A>,
+  now: number,
 ): SubjectChange<A> {
-  const details = { grants: vaultGrantsIn(row), member_ids: membersOf(row) };
+  const details = { grants: vaultGrantsIn(row, now).map(presentGrant), member_ids: membersOf(row) };
   return { type: 'group', id: row.id, name: row.name, revision: row.revision, details, lasts: 'without end' };
 }
 
@@ -149,23 +159,27 @@ function membersAfter(
 }
 
 /** Members added by the issuer are removed when the group no longer follows the issuer, or gets another name. */
-function changedColumns(row: MemberGroupRow, body: GroupUpdate): Partial<MemberGroupRow> {
+function changedColumns(
+  row: MemberGroupRow,
+  body: GroupUpdate,
+  grants: readonly GrantedVault[],
+): Partial<MemberGroupRow> {
   const { name = row.name, single_sign_on = row.single_sign_on === 1 } = body;
   const isAsBefore = single_sign_on && name === row.name;
   return {
     ...named(name),
-    grants: grantsText(grantsAfter(vaultGrantsIn(row), body)),
+    grants: grantsText(grants),
     member_ids: JSON.stringify(membersAfter(memberIdsIn(row), body)),
     single_sign_on: single_sign_on ? 1 : 0,
     signed_on_ids: isAsBefore ? row.signed_on_ids : '[]',
   };
 }
 
-function presentGroup(row: MemberGroupRow): Group {
+function presentGroup(row: MemberGroupRow, now: number): Group {
   return {
     id: row.id,
     name: row.name,
-    grants: vaultGrantsIn(row),
+    grants: vaultGrantsIn(row, now).map(presentGrant),
     member_ids: memberIdsIn(row),
     single_sign_on: row.single_sign_on === 1,
     signed_on_member_ids: signedOnIdsIn(row),

@@ -3,7 +3,7 @@
  * more than they have, nor change a member who has more.
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
-import { type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import { endOfRights, type Grant, mayGrant, type Role } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
@@ -17,7 +17,7 @@ import { iso } from '../../contract/text.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
-import { isIn, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
+import { isIn, presentGrant, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -59,7 +59,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
   }
 
   async function rights(member: MemberRow): Promise<Grant> {
-    return rightsOf({ member, groups: await groupsOf(parts, member) });
+    return rightsOf({ member, groups: await groupsOf(parts, member) }, now());
   }
 
   /** An organization with an active owner must keep one, because no other member could appoint a new one. */
@@ -70,12 +70,15 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
 
   /** The audit entry shows what a change grants. */
   const given = (row: MemberRow) =>
-    ({ details: { role: row.role, grants: vaultGrantsIn(row) }, lasts: 'without end' }) as const;
+    ({
+      details: { role: row.role, grants: vaultGrantsIn(row, now()).map(presentGrant) },
+      lasts: 'without end',
+    }) as const;
 
   async function presented(rows: readonly MemberRow[]): Promise<Member[]> {
     const all = rows.length === 0 ? [] : await groups.all(rows[0]!.organization_id);
     const groupIds = (memberId: string) => all.flatMap(group => (isIn(group, memberId) ? group.id : []));
-    return rows.map(row => presentMember(row, groupIds(row.id)));
+    return rows.map(row => presentMember(row, groupIds(row.id), now()));
   }
 
   async function reset(
@@ -98,8 +101,9 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
     list,
     get,
 
-    async create(permit: Writing, { email, role, grants = [] }: MemberCreate): Promise<InvitedMember> {
+    async create(permit: Writing, { email, role, ...body }: MemberCreate): Promise<InvitedMember> {
       const { caller } = permit;
+      const grants = grantsAfter([], body, now());
       const row = newMember(parts, {
         id: newId(),
         organization_id: caller.organizationId,
@@ -108,7 +112,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
         state: 'invited',
         grants: grantsText(grants),
       });
-      checkGrant(caller, rightsOf({ member: row, groups: [] }));
+      checkGrant(caller, rightsOf({ member: row, groups: [] }, now()));
       await checkVaults(records, permit, grants);
       const { token, subjects, statements } = inviteNew(parts, row);
       await change(permit, 'member.invited', row, {
@@ -117,7 +121,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
         statements: [store.organizations.insertMember(row), ...statements],
         unique: 'email',
       });
-      return { ...presentMember(row, []), token };
+      return { ...presentMember(row, [], now()), token };
     },
 
     /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
@@ -154,11 +158,12 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
       const { caller } = permit;
       return revise(permit, id, 'member.updated', async (before, next) => {
         const groups = await groupsOf(parts, before);
-        checkGrant(caller, rightsOf({ member: before, groups }), caller.until);
-        const grants = grantsAfter(vaultGrantsIn(before), body);
+        const held = vaultGrantsIn(before, now());
+        checkGrant(caller, rightsOf({ member: before, groups }, now()), endOfRights(caller));
+        const grants = grantsAfter(held, body, now());
         const row = next({ role: role ?? before.role, grants: grantsText(grants) });
-        checkGrant(caller, rightsOf({ member: row, groups }));
-        await checkVaults(records, permit, grants, vaultGrantsIn(before));
+        checkGrant(caller, rightsOf({ member: row, groups }, now()));
+        await checkVaults(records, permit, grants, held);
         const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
         return { row, ...given(row), statements: [...steps, store.organizations.updateMember(row)] };
       });
@@ -166,10 +171,10 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
 
     remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'member.removed', async before => {
-        checkGrant(permit.caller, await rights(before), permit.caller.until);
+        checkGrant(permit.caller, await rights(before), endOfRights(permit.caller));
         const left = await groups.without(before);
         return {
-          others: left.map(leftBy),
+          others: left.map(group => leftBy(group, now())),
           statements: [
             ...keepAnOwner(before),
             store.organizations.removeMember(id, before.revision),
@@ -181,17 +186,17 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
   };
 }
 
-function leftBy(group: MemberGroupRow): SubjectChange {
-  return { ...groupChange<never>(group), verb: 'group.updated', lasts: 'as before' };
+function leftBy(group: MemberGroupRow, now: number): SubjectChange {
+  return { ...groupChange<never>(group, now), verb: 'group.updated', lasts: 'as before' };
 }
 
-function presentMember(row: MemberRow, groupIds: string[]): Member {
+function presentMember(row: MemberRow, groupIds: string[], now: number): Member {
   return {
     id: row.id,
     name: row.email,
     email: row.email,
     role: row.role as Role,
-    grants: vaultGrantsIn(row),
+    grants: vaultGrantsIn(row, now).map(presentGrant),
     group_ids: groupIds,
     state: row.state,
     created_at: iso(row.created_at),

@@ -78,9 +78,9 @@ export async function groupsOf(
   return rows.map(stamps.memberGroup.believe).filter(group => isIn(group, id));
 }
 
-export function callerOf(person: Person, origin: Origin, proof: Proof): Caller {
+export function callerOf(person: Person, origin: Origin, proof: Proof, now: number): Caller {
   const { id, email: name, organization_id: organizationId } = person.member;
-  return { ...rightsOf(person), kind: 'member', id, name, organizationId, origin, proof };
+  return { ...rightsOf(person, now), kind: 'member', id, name, organizationId, origin, proof };
 }
 
 export function passkeySubject({ id, name, revision }: PasskeyRow, verb: AuditAction): SubjectChange {

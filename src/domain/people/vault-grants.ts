@@ -1,41 +1,67 @@
 /** Roles in single vaults, granted to members and groups: which vaults they name, and how they are stored. */
 import { invalid } from '../../contract/errors.ts';
-import { type ChangedGrant, mostGrants, type VaultGrant } from '../../contract/members.ts';
+import { type ChangedGrant, mostGrants, type WantedGrant } from '../../contract/members.ts';
+import { type GrantedVault, storedGrant } from '../credentials/member-rights.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundIn } from '../resources/subject.ts';
 
-/** Sorted by vault, so that equal grants are stored identically. */
-export function grantsText(grants: readonly VaultGrant[]): string {
-  const inOrder = grants.toSorted((one, another) => (one.vault_id < another.vault_id ? -1 : 1));
-  return JSON.stringify(inOrder.map(({ vault_id, role }) => ({ vault_id, role })));
+/** Sorted by vault, so that equal grants are stored identically; the role without an end comes first. */
+export function grantsText(grants: readonly GrantedVault[]): string {
+  const placeOf = ({ vault_id, until }: GrantedVault) => `${vault_id} ${until ?? ''}`;
+  const inOrder = grants.toSorted((one, another) => (placeOf(one) < placeOf(another) ? -1 : 1));
+  return JSON.stringify(inOrder.map(storedGrant));
+}
+
+interface GrantsBody {
+  readonly grants?: WantedGrant[] | undefined;
+  readonly change_grants?: ChangedGrant[] | undefined;
 }
 
 /** The grants after applying a body: a new list, or changes to the existing one. */
 export function grantsAfter(
-  before: readonly VaultGrant[],
-  {
-    grants,
-    change_grants,
-  }: { grants?: VaultGrant[] | undefined; change_grants?: ChangedGrant[] | undefined },
-): readonly VaultGrant[] {
-  if (change_grants === undefined) return grants ?? before;
-  const changed = new Map<string, VaultGrant>(before.map(grant => [grant.vault_id, grant]));
-  for (const { vault_id, role } of change_grants) {
-    if (role === 'none') changed.delete(vault_id);
-    else changed.set(vault_id, { vault_id, role });
+  before: readonly GrantedVault[],
+  { grants, change_grants }: GrantsBody,
+  now: number,
+): readonly GrantedVault[] {
+  if (change_grants === undefined) {
+    const wanted = grants?.map(grantedVault) ?? before;
+    checkEnds('grants', wanted, before, now);
+    return wanted;
   }
-  if (changed.size > mostGrants)
+  const changed = new Set(change_grants.map(({ vault_id }) => vault_id));
+  const given = change_grants.flatMap(({ role, ...rest }) =>
+    role === 'none' ? [] : grantedVault({ role, ...rest }),
+  );
+  checkEnds('change_grants', given, before, now);
+  const after = [...before.filter(({ vault_id }) => !changed.has(vault_id)), ...given];
+  if (after.length > mostGrants)
     throw invalid('change_grants', `must leave at most ${mostGrants} entries in grants`);
-  return [...changed.values()];
+  return after;
+}
+
+function grantedVault({ vault_id, role, until = null }: WantedGrant): GrantedVault {
+  return { vault_id, role, until };
+}
+
+function checkEnds(
+  field: string,
+  grants: readonly GrantedVault[],
+  before: readonly GrantedVault[],
+  now: number,
+): void {
+  const isKept = (one: GrantedVault) =>
+    before.some(({ vault_id, until }) => vault_id === one.vault_id && until === one.until);
+  if (grants.some(one => one.until !== null && one.until <= now && !isKept(one)))
+    throw invalid(field, 'must have an until in the future, or none');
 }
 
 /** Refuses vaults that don't exist; vaults that were named before may have been deleted since. */
 export async function checkVaults(
   records: Records,
   permit: Permit,
-  grants: readonly VaultGrant[],
-  before: readonly VaultGrant[] = [],
+  grants: readonly GrantedVault[],
+  before: readonly GrantedVault[] = [],
 ): Promise<void> {
   const known = new Set(before.map(({ vault_id }) => vault_id));
   const missing = notFoundIn('grants', 'must name vaults by their ids');

@@ -90,7 +90,7 @@ export function dashboardSessionsWith(
     const person = await people.byMember(session.row.member_id);
     if (person === undefined || !isOf(session.row, person)) return null;
     noteUse(session);
-    const caller = callerOf(person, origin, proofOf(session.row, person));
+    const caller = callerOf(person, origin, proofOf(session.row, person), now());
     return { caller, person, session: session.row };
   }
 
@@ -149,7 +149,7 @@ export function dashboardSessionsWith(
       if (person === undefined || isOver(current!) || !isOf(current!.row, person))
         throw new Failure('UNAUTHORIZED');
       const session = current!.row;
-      return { caller: callerOf(person, origin, proofOf(session, person)), person, session };
+      return { caller: callerOf(person, origin, proofOf(session, person), now()), person, session };
     },
 
     /** Records that the person proved their identity again, together with what the proof used up. */
@@ -178,7 +178,7 @@ export function dashboardSessionsWith(
       const row = newRow(person, method, origin, token, id);
       const old = await surplus(person);
       // The person is proven by what they sent; the functions that start a session add their own conditions for it.
-      await guard.own(callerOf(person, origin, unstored), 'session.started', {
+      await guard.own(callerOf(person, origin, unstored, now()), 'session.started', {
         subjects: [
           { ...subjectOf(row, person), details: { method } },
           ...subjects,

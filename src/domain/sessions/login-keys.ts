@@ -78,7 +78,7 @@ export function loginKeysWith(
   }
 
   async function newKey(person: Person, { id, name, role, until, login }: NewLoginKey, origin: Origin) {
-    const caller = callerOf(person, origin, unstored);
+    const caller = callerOf(person, origin, unstored, now());
     const token = mintToken('api', id);
     const wanted = { name, role, narrowing: { login }, expirationDate: until };
     return { caller, token, row: await newRow('api', caller, id, token, wanted) };

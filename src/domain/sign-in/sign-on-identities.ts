@@ -120,7 +120,10 @@ export function identitiesWith(parts: SignInParts) {
       return stamps.memberGroup.revise(group, { signed_on_ids: JSON.stringify(ids) }, now());
     });
     return {
-      subjects: changed.map(group => ({ ...groupChange<never>(group), verb: 'group.updated' as const })),
+      subjects: changed.map(group => ({
+        ...groupChange<never>(group, now()),
+        verb: 'group.updated' as const,
+      })),
       statements: changed.map(store.memberGroups.update),
       touches: [member.id, ...changed.map(({ id }) => id)],
     };

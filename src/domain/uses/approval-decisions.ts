@@ -3,7 +3,7 @@
  * approve. They are shown what was fingerprinted. A request is decided once, and can't be approved after it has
  * expired.
  */
-import type { Action } from '../../access/policy.ts';
+import { type Action, earliest, endOfAll } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -56,13 +56,15 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
     }
     if (before.expires_at <= now()) throw new Failure('CONFLICT', { message: 'The request has expired' });
     const vault = await records.openVault(permit, before.vault_id);
-    const row = stamps.approval.revise(before, { ...changes, decided_by: caller.id }, now());
+    const end = endOfAll(caller, ['approvals:write'], before.vault_id);
+    const expires_at = earliest(changes.expires_at ?? before.expires_at, end)!;
+    const row = stamps.approval.revise(before, { ...changes, expires_at, decided_by: caller.id }, now());
     await guard.change(permit, verb, {
       // An approval for one call ends with it.
       subjects: [
         {
           ...approvalChange<'approvals:write'>(row),
-          lasts: row.scope === 'rule' ? 'without end' : 'as before',
+          lasts: row.scope === 'rule' ? { until: row.expires_at, madeWith: [] } : 'as before',
         },
       ],
       statements: [store.approvals.update(row)],

@@ -90,7 +90,7 @@ function shownNames({ name, parentName, narrowing }: Reader) {
 }
 
 export function approvalRequestsWith({ store, stamps, guard, now, newId, holders }: Parts & ApproverParts) {
-  const approvers = approversWith({ store, holders });
+  const approvers = approversWith({ store, holders, now });
   const lock = new KeyedLock();
 
   /** The approvals of this access key for this call, or for all such calls. */

@@ -19,26 +19,31 @@ export interface Holders {
 export interface ApproverParts {
   readonly store: Store;
   readonly holders: Holders;
+  readonly now: () => number;
 }
 
-export function approversWith({ store, holders }: ApproverParts) {
+export function approversWith({ store, holders, now }: ApproverParts) {
   return {
     /** Whether an approval that is not used up is still valid. */
     isGood: async (row: ApprovalRow): Promise<boolean> =>
-      mayApprove(await holders.byMember(row.decided_by!), row),
+      mayApprove(await holders.byMember(row.decided_by!), row, now()),
 
     /** The conditions for using it up: the approver's rights must be unchanged. Null if they are not sufficient. */
     conditions: async (row: ApprovalRow): Promise<Statement[] | null> => {
       const holder = await holders.fresh(row.decided_by!);
-      if (!mayApprove(holder, row)) return null;
+      if (!mayApprove(holder, row, now())) return null;
       return rightsProvenBy(holder).map(one => store.conditions.unchanged([one], 'stale'));
     },
   };
 }
 
 /** Rights withdrawn and granted again don't count: the approval rests on those that its approver had. */
-function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): holder is Holder {
-  if (holder?.member.state !== 'active' || !allows(rightsOf(holder), 'approvals:write', vault_id))
+function mayApprove(
+  holder: Holder | undefined,
+  { vault_id, updated_at }: ApprovalRow,
+  now: number,
+): holder is Holder {
+  if (holder?.member.state !== 'active' || !allows(rightsOf(holder, now), 'approvals:write', vault_id))
     return false;
   return [holder.member, ...holder.groups].every(row => row.updated_at <= updated_at);
 }
