@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
+import { grantOfRole } from '../src/access/policy.ts';
 import { type ApprovalReference, Failure } from '../src/contract/errors.ts';
 import { type Approvals, approvalsWith } from '../src/domain/uses/approval-decisions.ts';
 import { presentApproval, type SealedRequest } from '../src/domain/uses/approval-records.ts';
@@ -300,7 +301,12 @@ describe('those who decide about calls', () => {
   let vaults: readonly string[] | null;
   let asked: Record<string, unknown>[];
   let approvals: Asking<Approvals, typeof takes.approvals>;
-  const person = { kind: 'member', id: 'person', organizationId } as unknown as Caller;
+  const person = {
+    ...grantOfRole('editor'),
+    kind: 'member',
+    id: 'person',
+    organizationId,
+  } as unknown as Caller;
   beforeEach(() => {
     now = 100 * minute;
     row = {
@@ -370,7 +376,15 @@ describe('those who decide about calls', () => {
   it('approve all calls under a rule, for an hour', async () => {
     const { expires_at } = await approvals.approve(person, id, 'rule');
     assert.equal(expires_at, new Date(now + 60 * minute).toISOString());
-    assert.deepEqual([changes[0]!.verb, changes[0]!.lasts], ['approval.approved', 'without end']);
+    const until = now + 60 * minute;
+    assert.deepEqual([changes[0]!.verb, changes[0]!.lasts], ['approval.approved', { until, madeWith: [] }]);
+  });
+
+  it('approve no longer than their role in the vault lasts', async () => {
+    const until = now + minute;
+    const vaultRoles = new Map([[vaultId, [{ role: 'editor' as const, until }]]]);
+    const { expires_at } = await approvals.approve({ ...person, role: 'none', vaultRoles }, id, 'rule');
+    assert.equal(expires_at, new Date(until).toISOString());
   });
 
   it('refuse one', async () => {

@@ -26,7 +26,7 @@ import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
 import { StaleChange } from './conflict-retries.ts';
-import { outlasts, refusalToLeave } from './lasting.ts';
+import { lastsUntil, refusalToLeave } from './lasting.ts';
 import type {
   Allowed,
   Claimed,
@@ -136,9 +136,10 @@ export function guardWith({
   /** What is granted with a role in a vault that ends lasts no longer than that role. */
   async function checkRoleEnd({ caller, action }: Permit, verb: AuditAction, subject: SubjectChange<Action>) {
     const { vaultId, lasts } = subject;
-    if (vaultId === undefined || authority.isOver(caller)) return;
+    const until = lastsUntil(subject.verb ?? verb, lasts);
+    if (until === null || vaultId === undefined || authority.isOver(caller)) return;
     const end = endOfAll(caller, [action], vaultId);
-    if (end === null || !outlasts(subject.verb ?? verb, lasts, end)) return;
+    if (end === null || until <= end) return;
     await noteDenied(caller, verb, subject, 'outlasts a role');
     throw new Failure('FORBIDDEN', { message: endsEarlier });
   }

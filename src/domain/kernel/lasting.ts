@@ -117,10 +117,10 @@ export function refusalToLeave(
   return isLogin ? 'PROOF_REQUIRED' : 'FORBIDDEN';
 }
 
-/** Whether the access that a change grants lasts beyond this time. */
-export function outlasts(verb: AuditAction, lasts: Lasts | undefined, end: number): boolean {
-  if (!giving.has(verb) || lasts === 'as before' || lasts === undefined) return false;
-  return lasts === 'without end' || lasts.until === null || lasts.until > end;
+/** Until when the access that a change grants lasts: infinity for no end, null if it grants nothing. */
+export function lastsUntil(verb: AuditAction, lasts: Lasts | undefined): number | null {
+  if (!giving.has(verb) || lasts === 'as before' || lasts === undefined) return null;
+  return (lasts === 'without end' ? null : lasts.until) ?? Number.POSITIVE_INFINITY;
 }
 
 function endsWith(caller: Caller, lasts: Exclude<Lasts, 'as before'>): boolean {
