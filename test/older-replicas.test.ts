@@ -232,6 +232,8 @@ for (const [name, commit] of Object.entries(commits)) {
     });
 
     it('gives nothing at the older one by a role with an end, and leaves its end when it changes another role', async () => {
+      // The first release has no roles in vaults, and refuses the rows that have one.
+      if ((await call('older', 'GET', '/v1/groups')).status === 404) return;
       const { vaultId } = all[0]!;
       const email = 'until-tomorrow@example.org';
       const until = new Date(Date.now() + 86_400_000).toISOString();
@@ -246,11 +248,10 @@ for (const [name, commit] of Object.entries(commits)) {
       for (const [cookie, value] of newerOne.cookies) olderOne.cookies.set(cookie, value);
       assert.notEqual((await olderOne.get('/v1/secrets')).status, 200, 'at the older one');
       const added = { change_grants: [{ vault_id: all[1]!.vaultId, role: 'viewer' }] };
-      const changed = await call('older', 'PUT', `/v1/members/${invited.id}`, added);
+      await ok(call('older', 'PUT', `/v1/members/${invited.id}`, added), 'changed by the older one');
       await sleep(1_000);
       const after = await ok(call('newer', 'GET', `/v1/members/${invited.id}`), 'after the change');
-      // The first release has no such roles, and changes nothing.
-      assert.equal(after.grants.length, changed.status === 200 ? 2 : 1, changed.text);
+      assert.equal(after.grants.length, 2);
       assert.equal(after.grants.find((one: Json) => one.vault_id === vaultId).until, until);
       await ok(call('older', 'GET', '/v1/api-keys'), 'everyone else');
     });
