@@ -98,6 +98,21 @@ onEngines('the expiry watch', engine => {
     assert.deepEqual(told(id), ['resource.near_expiry', 'resource.near_expiry']);
   });
 
+  it('a certificate that is renewed is told anew', async () => {
+    const key = await service.call('POST', '/v1/keys', {
+      vault_id: vaultId,
+      name: 'tls',
+      generate: { key_type: 'OKP', curve: 'Ed25519' },
+    });
+    const self_signed = { subject: 'CN=x', days: 20 };
+    const body = { vault_id: vaultId, name: 'tls', key_id: key.body.id, self_signed };
+    const { id } = (await service.call('POST', '/v1/certificates', body)).body;
+    await toldTimes(id, 1);
+    const renewed = await service.call('PUT', `/v1/certificates/${id}`, { self_signed });
+    assert.equal(renewed.body.version, 2, renewed.text);
+    await toldTimes(id, 2);
+  });
+
   it('what was told is not told again, nor something earlier, where the operator sets time back', async () => {
     const { id } = await expiring('BEHIND', 0.9);
     await toldTimes(id, 1);

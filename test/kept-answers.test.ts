@@ -73,6 +73,7 @@ for (const engine of engines) {
         ['PUT', `/v1/keys/${keyId}`, { name: 'renamed' }],
         ['PUT', `/v1/keys/${keyId}`, { expiration_date: '2090-01-01T00:00:00Z' }],
         ['PUT', `/v1/certificates/${certificateId}`, { tags: { a: 'b' } }],
+        ['PUT', `/v1/certificates/${certificateId}`, { self_signed: { subject: 'CN=renewed', days: 20 } }],
         ['DELETE', `/v1/certificates/${certificateId}?purge=true`],
         ['PUT', `/v1/vaults/${vaultId}`, { name: 'renamed' }],
       ];

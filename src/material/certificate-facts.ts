@@ -79,6 +79,11 @@ function datesOf(x509: X509Certificate, field: string): { notBefore: Date; expir
   return { notBefore, expiresAt };
 }
 
+/** When a certificate that was imported before expires; with a chain, the first of it. */
+export function expiryOf(pem: string): Date {
+  return new X509Certificate(pem).validToDate;
+}
+
 /** Whether the certificate's key is this one, regardless of encoding. */
 export function certificateFitsKey(facts: Pick<CertificateFacts, 'publicPem'>, publicPem: string): boolean {
   return createPublicKey(facts.publicPem).equals(createPublicKey(publicPem));

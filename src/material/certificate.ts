@@ -21,7 +21,7 @@ import { openPkcs12 } from './pkcs12.ts';
 import { refusing } from './refusing.ts';
 
 export type { CertificateFacts } from './certificate-facts.ts';
-export { certificateFitsKey } from './certificate-facts.ts';
+export { certificateFitsKey, expiryOf } from './certificate-facts.ts';
 export { checkNames, issueServerCertificate, selfSign, signingRequest } from './certificate-issue.ts';
 
 export interface ImportedCertificate {

@@ -53,9 +53,11 @@ const givesNothing = {
   'is a resource, which others are given access to': [
     'certificate.created',
     'certificate.restored',
+    'certificate.rolled_back',
     'certificate.updated',
     'key.created',
     'key.restored',
+    'key.rolled_back',
     'key.rotated',
     'key.updated',
     'organization.created',

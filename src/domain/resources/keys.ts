@@ -100,7 +100,7 @@ export function newKeyResource(name: string, material: KeyMaterial, exportable: 
   return { type: 'key', name, value: material.pem, attributes: attributesOf(material, exportable) };
 }
 
-type KeyAttributes = ReturnType<typeof attributesOf>;
+export type KeyAttributes = ReturnType<typeof attributesOf>;
 
 function attributesOf(material: KeyMaterial, exportable: boolean) {
   return {

@@ -5,7 +5,7 @@
  */
 import type { Action } from '../../access/policy.ts';
 import type { PageQuery } from '../../contract/common.ts';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
 import type { MixedQuery, ResourceType, Version } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import { auditedText } from '../../store/integrity/audited.ts';
@@ -26,6 +26,7 @@ export interface Labelled {
 }
 
 const mostKept = 1_000;
+const versionsAtOnce = 100;
 
 export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealing) {
   const { openVaultRow, openLabels, openValue, tagIndex } = sealing;
@@ -97,16 +98,45 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return null;
   }
 
+  /** The version that a body names. */
+  async function versionOf(row: ResourceRow, number: number): Promise<VersionRow> {
+    const found = await version(row, number);
+    if (found === null) throw invalid('version', `is not a version of this ${row.type}`);
+    return found;
+  }
+
+  async function versionPage<A extends Action>(
+    permit: Permit<A>,
+    type: ResourceType,
+    id: string,
+    query: Pick<PageQuery, 'page' | 'limit'>,
+  ) {
+    const row = await find(permit, type, id);
+    const { rows, total } = await store.resources.versionPage(id, query);
+    return { row, versions: rows.map(stamps.believeVersion), total };
+  }
+
   async function versions<A extends Action>(
     permit: Permit<A>,
     type: ResourceType,
     id: string,
     query: PageQuery,
   ) {
-    const row = await find(permit, type, id);
-    const { rows, total } = await store.resources.versionPage(id, query);
-    const items = rows.map(version => presentVersion(stamps.believeVersion(version), row));
-    return listOf(items, total, query);
+    const page = await versionPage(permit, type, id, query);
+    const items = page.versions.map(version => presentVersion(version, page.row));
+    return listOf(items, page.total, query);
+  }
+
+  /** The newest version of this kind; null if there is none. */
+  async function newestVersion(
+    row: ResourceRow,
+    isWanted: (version: VersionRow) => boolean,
+  ): Promise<VersionRow | null> {
+    for (let page = 1; ; page++) {
+      const { rows } = await store.resources.versionPage(row.id, { page, limit: versionsAtOnce });
+      const found = rows.map(stamps.believeVersion).find(isWanted);
+      if (found !== undefined || rows.length < versionsAtOnce) return found ?? null;
+    }
   }
 
   /** Reads the current value, still sealed, and returns the function that decrypts it. */
@@ -179,7 +209,10 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     find,
     checkVaults,
     version,
+    versionOf,
+    versionPage,
     versions,
+    newestVersion,
     currentValue,
     openVault,
     reopenVault,
@@ -189,7 +222,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
   };
 }
 
-function presentVersion(version: VersionRow, row: ResourceRow): Version {
+export function presentVersion(version: VersionRow, row: ResourceRow): Version {
   return {
     version: version.version,
     created_at: iso(version.created_at),

@@ -3,7 +3,7 @@
  * the counts, the audit entry and the event. Values are sealed before the transaction and opened after it, never
  * within. Together with `sealing`, `lookup`, `writes` and the trash, this is everything that the types share.
  */
-import type { ResourceKind } from '../../access/caller.ts';
+import type { Caller, ResourceKind } from '../../access/caller.ts';
 import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import type { ResourceQuery, ResourceType } from '../../contract/resources.ts';
@@ -53,7 +53,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   /** Throws StaleChange if the vault was changed since it was opened. */
   async function createIn(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
     const [{ permit, type }] = drafts;
-    const [first, ...others] = drafts.map(draft => writes.creation(permit.caller, vault, draft));
+    const [first, ...others] = drafts.map(draft => creationIn(permit.caller, vault, draft));
     await writes.storeAll(permit, `${type}.created`, [first!, ...others]);
     return [first!, ...others];
   }
@@ -134,7 +134,11 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     vaultId: string,
     draft: NewResource<T>,
   ): Promise<Write> {
-    const write = writes.creation(permit.caller, await openVault(permit, vaultId), draft);
+    return creationIn(permit.caller, await openVault(permit, vaultId), draft);
+  }
+
+  function creationIn(caller: Caller, vault: OpenVault, draft: NewResource): Write {
+    const write = writes.creation(caller, vault, draft);
     return { ...write, subject: { ...write.subject, verb: `${draft.type}.created` } };
   }
 

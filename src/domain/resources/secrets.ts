@@ -28,12 +28,6 @@ export type SecretWrite = SecretCreate | { readonly id: string; readonly changes
 const defaultContentType = 'text/plain';
 
 export function secretsWith({ guard }: Parts, records: Records) {
-  async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
-    const found = await records.version(row, version);
-    if (found === null) throw invalid('version', 'is not a version of this secret');
-    return found;
-  }
-
   function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
     if (!('id' in item)) return records.creation(permit, item.vault_id, newSecret(item));
     return records.revision(permit, 'secret', item.id, row => changesOf(row, item.changes));
@@ -94,7 +88,7 @@ export function secretsWith({ guard }: Parts, records: Records) {
       wanted: number | undefined,
     ): Promise<RevealedSecret> {
       const row = await records.find(permit, 'secret', id);
-      const version = await versionOf(row, wanted ?? row.version);
+      const version = await records.versionOf(row, wanted ?? row.version);
       const { sealer } = await records.vaultOf(row);
       const labels = records.openLabels(row, sealer);
       const revealed = revealedOf(row, version.version);
@@ -111,7 +105,7 @@ export function secretsWith({ guard }: Parts, records: Records) {
 
     async rollback(permit: MayWrite<'secret'>, id: string, wanted: number): Promise<Secret> {
       const revision = async (row: ResourceRow) => {
-        const version = await versionOf(row, wanted);
+        const version = await records.versionOf(row, wanted);
         const { sealer } = await records.vaultOf(row);
         const value = records.openValue(row, sealer, version.value, version.version);
         return { value, contentType: version.content_type };

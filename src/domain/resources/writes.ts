@@ -31,6 +31,8 @@ export interface ResourceChanges {
   readonly contentType?: string | null | undefined;
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   readonly value?: string | undefined;
+  /** Writes of other resources that belong to it. */
+  readonly beside?: readonly Write<ChangeAction>[] | undefined;
 }
 
 /** A resource to create, without the permit that this requires. */
@@ -50,6 +52,8 @@ export interface Write<A extends Action = never> extends Labelled {
   readonly event: EventRow;
   /** The vault of a new resource, which is stored only if its vault is still as it was read; null for a revision. */
   readonly vault: ResourceRow | null;
+  /** Stored in the same transaction. Each was found or created with its own permit. */
+  readonly beside: readonly Write<ChangeAction>[];
 }
 
 export type Writes = ReturnType<typeof writesWith>;
@@ -77,14 +81,20 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       deleted_at: null,
     });
     const version = versionOf(caller, row, sealer, draft.value);
-    return write(row, labels, { subject: subjectOf(row), version, tags: tagRows(row, labels.tags), vault });
+    return write(row, labels, {
+      subject: subjectOf(row),
+      version,
+      tags: tagRows(row, labels.tags),
+      vault,
+      beside: [],
+    });
   }
 
   function revision<A extends Action>(
     caller: Pick<Caller, 'id'>,
     before: MaybeAllowed<ResourceRow, A>,
     { sealer }: OpenVault,
-    wanted: ResourceChanges,
+    { beside = [], ...wanted }: ResourceChanges,
   ): Write<A> {
     const old = openLabels(before, sealer);
     const labels = { tags: wanted.tags ?? old.tags, description: wanted.description ?? old.description };
@@ -96,13 +106,14 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       version: wanted.value === undefined ? null : versionOf(caller, row, sealer, wanted.value),
       tags: wanted.tags === undefined ? null : tagRows(row, wanted.tags),
       vault: null,
+      beside,
     });
   }
 
   function write<A extends Action>(
     row: ResourceRow,
     labels: Labels,
-    rest: Pick<Write<A>, 'subject' | 'version' | 'tags' | 'vault'>,
+    rest: Pick<Write<A>, 'subject' | 'version' | 'tags' | 'vault' | 'beside'>,
   ): Write<A> {
     const kind = row.revision === 1 ? 'resource.created' : 'resource.updated';
     const event = stamps.stampEvent(eventOf(kind, row, row.updated_at, newId));
@@ -115,11 +126,12 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     verb: AuditAction,
     writes: readonly [Write<NoInfer<A>>, ...Write<NoInfer<A>>[]],
   ): Promise<void> {
-    const [first, ...others] = writes;
-    await guard.change(permit, verb, {
-      subjects: [first.subject, ...others.map(({ subject }) => subject)],
-      statements: statementsOf(writes),
-      touches: [...new Set(writes.map(({ row }) => row.vault_id))],
+    const [first] = writes;
+    const all = writes.flatMap(write => [write, ...write.beside]);
+    await guard.change<ChangeAction>(permit, verb, {
+      subjects: [first.subject, ...all.slice(1).map(({ subject }) => subject)],
+      statements: statementsOf(all),
+      touches: [...new Set(all.map(({ row }) => row.vault_id))],
     });
   }
 

@@ -53,16 +53,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
     ...secretRoutes(domain),
     ...manySecretRoutes(domain),
     ...keyRoutes(domain),
-    ...collectionRoutes(domain.looksAlike, {
-      name: 'certificates',
-      one: 'a certificate',
-      item: resource.certificate,
-      query: resource.resourceQuery,
-      create: resource.certificateCreate,
-      update: resource.certificateUpdate,
-      service: domain.certificates,
-      trash: true,
-    }),
+    ...certificateRoutes(domain),
   ];
 }
 
@@ -233,6 +224,44 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
       answer: resource.signingRequestAnswer,
       handle: ({ permits: [permit], id, body: { subject, sans = [] } }) =>
         certificates.requestFor(permit, id, subject, sans),
+    }),
+  ];
+}
+
+function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissions>[] {
+  return [
+    ...collectionRoutes(looksAlike, {
+      name: 'certificates',
+      one: 'a certificate',
+      item: resource.certificate,
+      query: resource.resourceQuery,
+      create: resource.certificateCreate,
+      update: resource.certificateUpdate,
+      service: certificates,
+      trash: true,
+    }),
+    route('GET /v1/certificates/{id}/versions', {
+      ...versionsOf('a certificate’s', 'listCertificateVersions'),
+      needs: { all: ['certificates:read'] },
+      answer: listOf(resource.certificateVersion),
+      handle: ({ permits: [permit], id, query }) => certificates.versions(permit, id, query),
+    }),
+    route('POST /v1/certificates/{id}/rollback', {
+      operationId: 'rollbackCertificate',
+      summary: 'Roll back to an earlier version of a certificate and of its private key, as a new version',
+      needs: { all: ['certificates:write'] },
+      body: resource.rollback,
+      answer: resource.certificate,
+      handle: ({ permits: [permit], id, body }) => certificates.rollback(permit, id, body.version),
+    }),
+    route('POST /v1/certificates/{id}/signing-request', {
+      operationId: 'createRenewalRequest',
+      summary: 'Create a signing request with a certificate’s private key, to renew the certificate',
+      needs: { all: ['certificates:write', 'keys:read'] },
+      body: resource.renewalRequest,
+      bodyOptional: true,
+      answer: resource.signingRequestAnswer,
+      handle: ({ permits: [permit], id, body }) => certificates.renewalRequest(permit, id, body),
     }),
   ];
 }

@@ -31,6 +31,7 @@ export type { About as AboutRecord, Overview } from '../../../src/contract/overv
 export type {
   BulkAnswer,
   Certificate,
+  CertificateVersion,
   ComparedSecrets,
   ComparedVaults,
   GenericResource,

@@ -1,5 +1,5 @@
-/** One certificate: its subject, issuer and validity, and its PEM, which is not secret. */
-import { Pencil } from 'lucide-react';
+/** One certificate: its subject, issuer and validity, its PEM, which is not secret, its renewal and its versions. */
+import { Pencil, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Certificate } from '../../api/types.ts';
@@ -13,24 +13,19 @@ import { Expiry } from '../../ui/expiry.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { CertificateForm } from './certificate-form.tsx';
+import { CertificateVersions } from './certificate-versions.tsx';
+import { RenewalForm } from './renewal-form.tsx';
 import { IdWithCopy } from './secret-panel.tsx';
+import { SigningRequest } from './signing-request.tsx';
 
 export function CertificatePanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Certificate>('certificates', id);
-  const [editing, setEditing] = useState(false);
   const may = useMay();
   return (
     <ItemPanel record={record} onClose={onClose} kind="Certificate">
       {certificate => (
         <>
-          {may('certificates:write') && (
-            <div className="flex flex-wrap gap-2">
-              <Button size="small" onClick={() => setEditing(true)}>
-                <Pencil className="size-4" aria-hidden /> Edit
-              </Button>
-              <DeleteItem item={certificate} collection="certificates" onDone={onClose} />
-            </div>
-          )}
+          {may('certificates:write') && <CertificateActions item={certificate} onClose={onClose} />}
           <PanelPart title="Details">
             <CertificateFacts certificate={certificate} />
           </PanelPart>
@@ -39,16 +34,32 @@ export function CertificatePanel({ id, onClose }: { id: string; onClose: () => v
               <CodeBlock text={certificate.pem} label="certificate" />
             </PanelPart>
           )}
-          {editing && (
-            <CertificateForm
-              vaultId={certificate.vault_id}
-              item={certificate}
-              onClose={() => setEditing(false)}
-            />
-          )}
+          <CertificateVersions certificate={certificate} />
         </>
       )}
     </ItemPanel>
+  );
+}
+
+function CertificateActions({ item, onClose }: { item: Certificate; onClose: () => void }) {
+  const [form, setForm] = useState<'edit' | 'renew' | null>(null);
+  const may = useMay();
+  const { id, subject, sans, vault_id } = item;
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button size="small" onClick={() => setForm('renew')}>
+        <RefreshCw className="size-4" aria-hidden /> Renew
+      </Button>
+      <Button size="small" onClick={() => setForm('edit')}>
+        <Pencil className="size-4" aria-hidden /> Edit
+      </Button>
+      {item.key_id && may('keys:read') && (
+        <SigningRequest collection="certificates" id={id} subject={subject} sans={sans} />
+      )}
+      <DeleteItem item={item} collection="certificates" onDone={onClose} />
+      {form === 'edit' && <CertificateForm vaultId={vault_id} item={item} onClose={() => setForm(null)} />}
+      {form === 'renew' && <RenewalForm item={item} onClose={() => setForm(null)} />}
+    </div>
   );
 }
 

@@ -93,7 +93,7 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
           onConfirm={rotate}
         />
       )}
-      {item.has_private_key && may('certificates:write') && <SigningRequest keyId={item.id} />}
+      {item.has_private_key && may('certificates:write') && <SigningRequest collection="keys" id={item.id} />}
       <DeleteItem item={item} collection="keys" onDone={onClose} />
       {editing && <KeyForm vaultId={item.vault_id} item={item} onClose={() => setEditing(false)} />}
     </div>

@@ -1,17 +1,15 @@
 /** The versions of a secret: compares an earlier one with the current one, or rolls back to it. */
-import { GitCompare, RotateCcw } from 'lucide-react';
+import { GitCompare } from 'lucide-react';
 import { useState } from 'react';
-import { post, sentence } from '../../api/client.ts';
+import { sentence } from '../../api/client.ts';
 import type { Secret, Version } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { PanelPart } from '../../shared/item-panel.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { note } from '../../ui/toast.tsx';
 import { revealSecret, useShown } from './reveal.ts';
+import { Rollback } from './rollback.tsx';
 import { type Compared, VersionComparison } from './version-comparison.tsx';
 import { useVersions, VersionList } from './version-list.tsx';
 
@@ -39,7 +37,9 @@ export function SecretVersions({ secret }: { secret: Secret }) {
             <span className="sr-only">version {version.version} with the current one</span>
           </Button>
         )}
-        {may('secrets:write') && <Rollback secret={secret} version={version.version} />}
+        {may('secrets:write') && (
+          <Rollback collection="secrets" item={secret} version={version.version} what="value" />
+        )}
       </>
     );
   };
@@ -55,30 +55,5 @@ export function SecretVersions({ secret }: { secret: Secret }) {
       )}
       <VersionList list={versions} actions={actions} />
     </PanelPart>
-  );
-}
-
-function Rollback({ secret, version }: { secret: Secret; version: number }) {
-  const refresh = useRefresh();
-  async function roll() {
-    await post(`/v1/secrets/${secret.id}/rollback`, { version });
-    await refresh('secrets', 'versions');
-    note(`Rolled back to the value of version ${version}`);
-  }
-  return (
-    <ConfirmButton
-      look="quiet"
-      size="small"
-      label={
-        <>
-          <RotateCcw className="size-4" aria-hidden /> Roll back
-          <span className="sr-only">to version {version}</span>
-        </>
-      }
-      title={`Roll back to version ${version}?`}
-      text={`Its value becomes the current one, as version ${secret.version + 1}. All other versions are kept.`}
-      action="Roll back"
-      onConfirm={roll}
-    />
   );
 }

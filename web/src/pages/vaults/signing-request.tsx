@@ -1,4 +1,4 @@
-/** Creates a certificate signing request with a stored key, for a certificate authority. */
+/** Creates a certificate signing request with a stored key, or with that of a certificate, for a certificate authority. */
 import { FileSignature } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
@@ -9,15 +9,20 @@ import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { linesOf } from '../../ui/lines.ts';
 import { SubjectFields } from './subject-fields.tsx';
 
-export function SigningRequest({ keyId }: { keyId: string }) {
+interface SigningRequestProps {
+  readonly collection: 'keys' | 'certificates';
+  readonly id: string;
+  readonly subject?: string;
+  readonly sans?: readonly string[];
+}
+
+export function SigningRequest({ collection, id, subject = '', sans = [] }: SigningRequestProps) {
   const [open, setOpen] = useState(false);
   const [pem, setPem] = useState('');
-  const form = useForm({ subject: '', sans: '' });
-  async function make({ subject, sans }: typeof form.values) {
-    setPem(
-      (await post<{ pem: string }>(`/v1/keys/${keyId}/signing-request`, { subject, sans: linesOf(sans) }))
-        .pem,
-    );
+  const form = useForm({ subject, sans: sans.join('\n') });
+  async function make(values: typeof form.values) {
+    const body = { subject: values.subject, sans: linesOf(values.sans) };
+    setPem((await post<{ pem: string }>(`/v1/${collection}/${id}/signing-request`, body)).pem);
   }
   return (
     <>

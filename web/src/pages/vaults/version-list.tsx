@@ -1,4 +1,4 @@
-/** The versions of a secret or a key, newest first. */
+/** The versions of a secret, a key or a certificate, newest first. */
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { get } from '../../api/client.ts';
@@ -6,23 +6,25 @@ import type { List, Version } from '../../api/types.ts';
 import { Who } from '../../shared/who.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-export function useVersions(
-  collection: 'secrets' | 'keys',
+export function useVersions<V extends Version = Version>(
+  collection: 'secrets' | 'keys' | 'certificates',
   id: string,
   current: number,
-): UseQueryResult<List<Version>> {
+): UseQueryResult<List<V>> {
   return useQuery({
     queryKey: ['versions', collection, id, current],
-    queryFn: () => get<List<Version>>(`/v1/${collection}/${id}/versions?limit=50`),
+    queryFn: () => get<List<V>>(`/v1/${collection}/${id}/versions?limit=50`),
   });
 }
 
-interface VersionListProps {
-  readonly list: UseQueryResult<List<Version>>;
-  readonly actions?: (version: Version) => ReactNode;
+interface VersionListProps<V extends Version> {
+  readonly list: UseQueryResult<List<V>>;
+  /** What else is shown of a version. */
+  readonly details?: (version: V) => ReactNode;
+  readonly actions?: (version: V) => ReactNode;
 }
 
-export function VersionList({ list, actions }: VersionListProps) {
+export function VersionList<V extends Version>({ list, details, actions }: VersionListProps<V>) {
   const versions = list.data?.data ?? [];
   const total = list.data?.pagination.total ?? 0;
   return (
@@ -33,6 +35,7 @@ export function VersionList({ list, actions }: VersionListProps) {
             <span className="w-8 font-medium tabular-nums">v{version.version}</span>
             <span className="text-xs text-muted">
               <Ago at={version.created_at} /> by <Who id={version.created_by} />
+              {details?.(version)}
             </span>
             <span className="ml-auto flex items-center gap-1">{actions?.(version)}</span>
           </li>
