@@ -190,5 +190,12 @@ test('every form that edits a record is tested here, and the others change a sin
       .sort();
   const tried = [...edits.map(({ form }) => form), 'access-form'].sort();
   assert.deepEqual(using(/<ResourceForm\b|\bupdate(Granted)?\(/), tried);
-  assert.deepEqual(using(/\bput[<(]/), ['members', 'organization', 'plan', 'stages', 'welcome']);
+  assert.deepEqual(using(/\bput[<(]/), [
+    'members',
+    'organization',
+    'plan',
+    'renewal-form',
+    'stages',
+    'welcome',
+  ]);
 });
