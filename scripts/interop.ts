@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
+import { openedByAge } from '../test/interop/age.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 import { proxies, runBehind } from '../test/interop/proxies.ts';
 
@@ -82,6 +83,13 @@ const tools: Tool[] = [
     run: pgbouncer => throughPgbouncer(pgbouncer, revocations),
   },
 ];
+
+tools.push({
+  name: 'age, with the file of strongroom export --all',
+  debianPackage: 'age',
+  find: async () => ((await succeeds('age', '--version')) ? 'age' : null),
+  run: age => openedByAge(age, service.url, service.key),
+});
 
 for (const proxy of proxies) {
   tools.push({

@@ -49,8 +49,10 @@ async function runCommand(command: Command, args: readonly string[]): Promise<vo
   await command.run(args);
 }
 
+/** The longest that matches: `log stream` is not `log` with an argument. */
 function nameIn(args: readonly string[]): string | undefined {
-  return Object.keys(commands).find(known => `${args.join(' ')} `.startsWith(`${known} `));
+  const matching = Object.keys(commands).filter(known => `${args.join(' ')} `.startsWith(`${known} `));
+  return matching.sort((a, b) => b.length - a.length)[0];
 }
 
 /** The commands that begin with a word that is not a command by itself, such as `keyring`. */
@@ -86,9 +88,11 @@ async function helpOf(command: Command): Promise<string> {
   return (await import('./service/settings/options.ts')).helpFor(command);
 }
 
+/** A command without a line in the table is loaded, which takes longer. */
 async function section(title: string, names: readonly string[]): Promise<string> {
-  const loaded = await Promise.all(names.map(load));
-  return `${title}:\n${loaded.map(({ usage, summary }) => `  ${usage.padEnd(38)} ${summary}\n`).join('')}`;
+  const { helpLines } = await import('./cli/help-lines.ts');
+  const lines = await Promise.all(names.map(async name => helpLines[name] ?? load(name)));
+  return `${title}:\n${lines.map(({ usage, summary }) => `  ${usage.padEnd(38)} ${summary}\n`).join('')}`;
 }
 
 let isUnread = false;

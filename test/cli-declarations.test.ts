@@ -1,8 +1,12 @@
 /** How a command of the command line is declared: its flags and arguments are read before it runs. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { declaredLines } from '../scripts/cli-help.ts';
+import { commands } from '../src/cli/commands.ts';
+import { credentials } from '../src/cli/connection/own-credentials.ts';
+import { helpLines } from '../src/cli/help-lines.ts';
 import { commandOf } from '../src/cli/terminal/command.ts';
-import { flag } from '../src/service/settings/options.ts';
+import { environmentTwin, flag } from '../src/service/settings/options.ts';
 import { UsageError } from '../src/service/settings/report.ts';
 
 function declared(more: { missing?: string; upTo?: number }) {
@@ -42,4 +46,17 @@ it('arguments beyond the first arrive in their order, as many as are declared', 
   await run(['a', 'b', 'c']);
   await assert.rejects(run(['a', 'b', 'c', 'd']), { message: 'the command takes at most 3 arguments' });
   assert.deepEqual(ran, [[false, 'a', 'b', 'c']]);
+});
+
+it('the lines of the help are those that the commands declare: npm run cli:help writes them', async () => {
+  assert.deepEqual(helpLines, await declaredLines());
+});
+
+it('no flag takes its value from a variable that contains a credential, which it might print', async () => {
+  const loaded = await Promise.all(
+    Object.entries(commands).map(async ([name, load]) => [name, (await load()).command.options] as const),
+  );
+  for (const [name, options] of loaded)
+    for (const option of Object.keys(options))
+      assert.ok(!(credentials as readonly string[]).includes(environmentTwin(option)), `${name} --${option}`);
 });

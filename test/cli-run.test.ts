@@ -514,7 +514,7 @@ describe('the end of a program is our own', () => {
 });
 
 describe('a program that is supervised', () => {
-  const of = (A: string): Given => ({ environment: { A }, secrets: [] });
+  const of = (A: string): Given => ({ environment: { A }, files: [], secrets: [] });
   const path = { PATH: '/usr/bin:/bin' };
 
   function sourceDouble(...changes: (Given | null | Error)[]) {

@@ -93,6 +93,9 @@ describe('in a folder that a stranger wrote', () => {
         said.set(name, stderr);
         assert.deepEqual(folder.caught(), [], name);
       });
+      const { stdout } = await collect(start(['doctor', '--client'], env));
+      assert.deepEqual(folder.caught(), []);
+      assert.match(stdout, /^failed +address .*but there is no profile/m);
       // It was the project file that was refused, and not the line before it.
       for (const name of [
         'run',
@@ -100,6 +103,15 @@ describe('in a folder that a stranger wrote', () => {
         'list',
         'export',
         'set',
+        'find',
+        'readers',
+        'log',
+        'ls',
+        'restore',
+        'init',
+        'mine set',
+        'keys list',
+        'certificates list',
         'inject',
         'redact',
         'use-rules list',

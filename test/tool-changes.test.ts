@@ -30,7 +30,7 @@ describe('set', () => {
   it('takes a value from standard input without its last newline, and from a file as it is', async () => {
     const done = await tool.admin(['set', 'FROM_INPUT'], { input: `${nasty}\n` });
     assert.equal(done.code, 0, done.stderr);
-    assert.equal(done.stderr, 'strongroom: FROM_INPUT is now version 1\n');
+    assert.match(done.stderr, /^strongroom: FROM_INPUT is now version 1\n$/m);
     assert.equal(await value('FROM_INPUT'), nasty);
     const file = join(tool.home, 'value');
     writeFileSync(file, `${nasty}\n`);

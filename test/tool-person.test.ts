@@ -188,7 +188,7 @@ describe('completion', () => {
     (await tool.run(['complete', '--', ...words])).stdout.split('\n').slice(0, -1);
 
   it('offers commands, flags, choices, vaults and secrets', async () => {
-    assert.deepEqual(await complete('re'), ['redact', 'restore']);
+    assert.deepEqual(await complete('re'), ['readers', 'redact', 'restore']);
     assert.ok((await complete('')).includes('organization') && (await complete('')).includes('run'));
     assert.deepEqual(await complete('organization', ''), ['set-plan']);
     assert.deepEqual(await complete('members', ''), ['grant', 'invite', 'list']);

@@ -350,7 +350,10 @@ describe('get and list', () => {
       'access-keys create': ['written', '--vault', 'app'],
       'identities secret-id': ['written'],
       'members invite': ['written@example.com'],
+      'keys public': ['written', '--vault', 'app'],
+      'keys export': ['written', '--vault', 'app'],
     };
+    assert.equal((await tool.admin(['keys', 'create', 'written', '--vault', 'app'])).code, 0);
     const loaded = await Promise.all(
       Object.entries(commands).map(async ([name, load]) => [name, (await load()).command.options] as const),
     );
@@ -366,7 +369,11 @@ describe('get and list', () => {
       assert.deepEqual([done.code, done.stdout], [0, ''], `${name}: ${done.stderr}`);
       assert.equal(statSync(file).mode & 0o777, 0o600, name);
       const written = readFileSync(file, 'utf8');
-      assert.match(written, /postgres:\/\/one|sr_(?:narrow|vault|login)_\w+|\/invite#/, name);
+      assert.match(
+        written,
+        /postgres:\/\/one|sr_(?:narrow|vault|login)_\w+|\/invite#|BEGIN (?:PUBLIC|PRIVATE) KEY/,
+        name,
+      );
       assert.ok(!done.stderr.includes(written.trim()), name);
     }
   });

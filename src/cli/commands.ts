@@ -12,22 +12,39 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     run: () => import('./vault/run.ts'),
     get: () => import('./vault/get.ts'),
     list: () => import('./vault/list.ts'),
+    find: () => import('./vault/find.ts'),
     use: () => import('./vault/use.ts'),
     set: () => import('./vault/set.ts'),
     rm: () => import('./vault/rm.ts'),
+    restore: () => import('./vault/restore.ts'),
     history: () => oneOf(import('./vault/versions.ts'), 'historyCommand'),
     rollback: () => oneOf(import('./vault/versions.ts'), 'rollbackCommand'),
+    readers: () => import('./vault/readers.ts'),
+    log: () => import('./vault/log.ts'),
     diff: () => import('./vault/diff.ts'),
     export: () => import('./vault/export.ts'),
     import: () => import('./vault/import.ts'),
     inject: () => import('./vault/inject.ts'),
     redact: () => import('./vault/redact.ts'),
     narrow: () => import('./vault/narrow.ts'),
+    'mine set': () => oneOf(import('./vault/mine.ts'), 'setCommand'),
+    'mine list': () => oneOf(import('./vault/mine.ts'), 'listCommand'),
+    'mine rm': () => oneOf(import('./vault/mine.ts'), 'removeCommand'),
+    init: () => import('./vault/init.ts'),
     login: () => import('./vault/login.ts'),
     logout: () => oneOf(import('./vault/login.ts'), 'logoutCommand'),
     whoami: () => import('./vault/whoami.ts'),
     open: () => import('./vault/open.ts'),
     completion: () => import('./vault/completion.ts'),
+  },
+  'Manage keys and certificates': {
+    'keys list': () => oneOf(import('./keys/keys.ts'), 'listCommand'),
+    'keys create': () => oneOf(import('./keys/keys.ts'), 'createCommand'),
+    'keys rotate': () => oneOf(import('./keys/keys.ts'), 'rotateCommand'),
+    'keys public': () => oneOf(import('./keys/keys.ts'), 'publicCommand'),
+    'keys export': () => oneOf(import('./keys/keys.ts'), 'exportCommand'),
+    'certificates list': () => oneOf(import('./keys/certificates.ts'), 'listCommand'),
+    'certificates add': () => oneOf(import('./keys/certificates.ts'), 'addCommand'),
   },
   'Let agents use secrets': {
     'use-rules list': () => oneOf(import('./agents/use-rules.ts'), 'listCommand'),
@@ -71,9 +88,9 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'keyring rotate': () => oneOf(import('./service/keyring.ts'), 'rotateCommand'),
     'keyring status': () => oneOf(import('./service/keyring.ts'), 'statusCommand'),
     'backup verify': () => oneOf(import('./service/backup.ts'), 'verifyCommand'),
+    'backup restore': () => import('./service/restore.ts'),
     'backup new-key': () => oneOf(import('./service/backup.ts'), 'newKeyCommand'),
     backup: () => import('./service/backup.ts'),
-    restore: () => import('./service/restore.ts'),
     'root-key rotate': () => import('./service/root-key.ts'),
     'log stream': () => import('./service/log-stream.ts'),
     'audit verify': () => oneOf(import('./service/audit.ts'), 'verifyCommand'),
@@ -84,4 +101,9 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
   },
 };
 
-export const commands: Readonly<Record<string, Load>> = Object.assign({}, ...Object.values(groups));
+/** Other names of commands, which the help does not list. */
+const aliases: Readonly<Record<string, Load>> = {
+  ls: () => import('./vault/list.ts'),
+};
+
+export const commands: Readonly<Record<string, Load>> = Object.assign({}, ...Object.values(groups), aliases);

@@ -11,7 +11,8 @@ export function withoutOurs(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^STRONGROOM_/i.test(name)));
 }
 
-const credentials = [
+/** The variables that contain one. */
+export const credentials = [
   'STRONGROOM_ACCESS_KEY',
   'STRONGROOM_API_KEY',
   'STRONGROOM_SECRET_ID',

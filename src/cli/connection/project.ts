@@ -31,7 +31,7 @@ export interface Project {
   readonly map: Readonly<Record<string, string>>;
 }
 
-const projectFile = '.strongroom.json';
+export const projectFile = '.strongroom.json';
 const mostBytes = 64 * 1024;
 
 /** Searches this folder and those above it. */

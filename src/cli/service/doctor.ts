@@ -1,15 +1,24 @@
-/** `strongroom doctor`: examines an installation, and reports faults and their remedies. */
+/**
+ * `strongroom doctor`: examines an installation, or with --client this command line's way to a service, and reports
+ * faults and their remedies.
+ */
 import { type CheckResult, worstOf } from '../../service/doctor/check.ts';
 import { checkNames, examine } from '../../service/doctor/doctor.ts';
 import { serveOptions } from '../../service/settings/command-options.ts';
 import { flag, readConfig } from '../../service/settings/config.ts';
-import { names } from '../../service/settings/options.ts';
+import { environmentTwin, names, readOptions } from '../../service/settings/options.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { painter, printable, printJson } from '../terminal/terminal.ts';
 
 const skip = names(`skip these checks: ${checkNames.join(', ')}`);
+const client = flag(
+  'examine this command line instead: project file, profile, address, TLS, clock, credential; with --url, --vault and --profile',
+);
+const clientOptions = { ...serviceOptions, client };
 const options = {
   ...serveOptions,
+  client,
   skip: {
     ...skip,
     value: 'CHECK[,CHECK]',
@@ -31,24 +40,42 @@ export const command: Command = {
   summary: 'examine an installation: versions, files, clock, disk, TLS, keys, backups, logs',
   options,
   about:
-    'Examines everything that the service needs, whether it runs or not, and changes nothing. Use the same flags and environment as for serve.',
-  more: `Exit codes:
+    'Examines everything that the service needs, whether it runs or not, and changes nothing. Use the same flags and environment as for serve. With --client, examines the way from this command line to a service instead.',
+  more: `Example:
+  strongroom doctor --client --url https://vault.example.com
+
+Exit codes:
   0  no faults
   1  there are warnings
   2  something failed, or the command line is not valid
 `,
   run: async args => {
-    const config = readConfig(options, args, process.env);
-    const results: CheckResult[] = [];
-    for await (const result of examine(config, config.skip)) {
-      results.push(result);
-      if (!config.json) process.stdout.write(lineOf(result));
+    if (isForClient(args)) {
+      const values = readOptions(clientOptions, args, process.env);
+      const { examineClient } = await import('../vault/client-doctor.ts');
+      return report(examineClient(values, process.env), values.json);
     }
-    const worst = worstOf(results);
-    if (config.json) printJson({ status: verdicts[worst], checks: results });
-    process.exitCode = worst;
+    const config = readConfig(options, args, process.env);
+    await report(examine(config, config.skip), config.json);
   },
 };
+
+/** Its flags are others, so this is known before they are read. */
+function isForClient(args: readonly string[]): boolean {
+  const set = process.env[environmentTwin('client')];
+  return args.includes('--client') || (set !== undefined && client.parse(set));
+}
+
+async function report(checks: AsyncIterable<CheckResult>, json: boolean): Promise<void> {
+  const results: CheckResult[] = [];
+  for await (const result of checks) {
+    results.push(result);
+    if (!json) process.stdout.write(lineOf(result));
+  }
+  const worst = worstOf(results);
+  if (json) printJson({ status: verdicts[worst], checks: results });
+  process.exitCode = worst;
+}
 
 const paint = painter(process.env);
 

@@ -1,5 +1,5 @@
 /**
- * `strongroom restore`: restores a backup into an empty folder or database of either engine, completely or not at all.
+ * `strongroom backup restore`, or `strongroom restore`: restores a backup into an empty folder or database of either engine, completely or not at all.
  */
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
@@ -40,7 +40,7 @@ const options = {
 type RestoreConfig = ReturnType<typeof readConfigOf<typeof options>>['config'];
 
 export const command: Command = {
-  usage: 'restore FILE|- [flags]',
+  usage: 'backup restore FILE|- [flags]',
   summary: 'restore a backup into an empty folder or database',
   options,
   completes: 'files',

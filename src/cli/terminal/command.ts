@@ -1,17 +1,28 @@
 import { type Options, readCommand, type ValuesOf } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 
-/** What every command provides. */
-export interface Command {
+/** What `strongroom help` prints for a command. */
+export interface HelpLine {
   readonly usage: string;
   readonly summary: string;
+}
+
+/** What every command provides. */
+export interface Command extends HelpLine {
   /** What it does, at the top of its help. */
   readonly about: string;
   /** The text of its help after the flags. */
   readonly more?: string;
   readonly options: Options;
   /** What its first argument names, for completion. */
-  readonly completes?: 'secrets' | 'files' | 'groups' | 'members' | readonly string[];
+  readonly completes?:
+    | 'secrets'
+    | 'keys'
+    | 'certificates'
+    | 'files'
+    | 'groups'
+    | 'members'
+    | readonly string[];
   /** Returns when the command is done. */
   run(args: readonly string[]): Promise<void>;
 }

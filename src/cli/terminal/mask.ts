@@ -15,13 +15,24 @@ const shortest = 4;
 const shortestLine = 12;
 const armour = /^-----(BEGIN|END) [A-Z0-9 ]+-----$/;
 
-export function maskFor(secrets: readonly Masked[]): Transform {
-  const masker = new Masker(secrets);
-  return new Transform({
+export interface Mask extends Transform {
+  /** Replaces these values too from now on. */
+  also(secrets: readonly Masked[]): void;
+}
+
+export function maskFor(secrets: readonly Masked[]): Mask {
+  let known = secrets;
+  let masker = new Masker(known);
+  const stream = new Transform({
     transform: (chunk: Buffer, _, done) =>
       done(null, Buffer.from(masker.push(chunk.toString('latin1')), 'latin1')),
     flush: done => done(null, Buffer.from(masker.end(), 'latin1')),
   });
+  const also = (more: readonly Masked[]) => {
+    known = [...known, ...more];
+    masker = masker.with(known);
+  };
+  return Object.assign(stream, { also });
 }
 
 /** Works on bytes as Latin-1, in which each byte is one character. */
@@ -43,6 +54,13 @@ class Masker {
     // With whole values, the expression would be too large to compile.
     const heads = [...this.#byHead.keys()].map(head => head.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
     this.#heads = heads.length === 0 ? null : new RegExp(heads.join('|'), 'g');
+  }
+
+  /** With other values, in the middle of the same text. */
+  with(secrets: readonly Masked[]): Masker {
+    const other = new Masker(secrets);
+    other.#held = this.#held;
+    return other;
   }
 
   push(chunk: string): string {

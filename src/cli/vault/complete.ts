@@ -61,6 +61,8 @@ async function valuesOf(name: string, value: string, rest: readonly string[]): P
 
 function argumentsOf(completes: Command['completes'], rest: readonly string[]) {
   if (completes === 'secrets') return secretNames(rest);
+  if (completes === 'keys') return namesInVault('listKeys', rest);
+  if (completes === 'certificates') return namesInVault('listCertificates', rest);
   if (completes === 'groups') return namesOf('listGroups', rest);
   if (completes === 'members') return namesOf('listMembers', rest);
   return completes === 'files' ? [files] : (completes ?? []);
@@ -84,5 +86,17 @@ type Listing = 'listVaults' | 'listGroups' | 'listMembers';
 
 async function namesOf(listing: Listing, rest: readonly string[]): Promise<string[]> {
   const list: Parameters<typeof listed<object, { name: string }>>[0] = adminFor(settingsIn(rest))[listing];
+  return (await listed(list)).map(({ name }) => name);
+}
+
+async function namesInVault(
+  listing: 'listKeys' | 'listCertificates',
+  rest: readonly string[],
+): Promise<string[]> {
+  const settings = settingsIn(rest);
+  const admin = adminFor(settings);
+  const { id: vault_id } = await admin.vault(settings.vault);
+  const list: Parameters<typeof listed<object, { name: string }>>[0] = asked =>
+    admin[listing]({ query: { ...asked.query, vault_id } });
   return (await listed(list)).map(({ name }) => name);
 }

@@ -13,23 +13,35 @@ import { contentOf } from '../terminal/input.ts';
 import type { Masked } from '../terminal/mask.ts';
 import { note, printable } from '../terminal/terminal.ts';
 import type { RunValues } from './run-options.ts';
+import type { SecretFile } from './secret-files.ts';
 import { type Allowed, refuseUnsafe } from './unsafe-names.ts';
 
 export interface Given {
   readonly environment: Environment;
+  /** The secrets that it gets as files. */
+  readonly files: readonly SecretFile[];
   /** The values to mask in its output. */
   readonly secrets: readonly Masked[];
 }
 
 type Pair = readonly [name: string, value: string];
 
+/** The secrets of one vault, or of several; of two with the same name, the last one counts. */
+export interface Secrets extends Pick<Snapshot, 'secrets'> {
+  /** Names that are in several vaults, and must not be chosen. */
+  readonly ambiguous?: ReadonlySet<string>;
+}
+
 export async function environmentFor(
   settings: Settings,
   values: RunValues,
-  snapshot: Snapshot | null,
+  snapshot: Secrets | null,
   inherited: Environment,
 ): Promise<Given> {
-  const fromVault = snapshot === null ? [] : chosen(snapshot, values, settings.project);
+  const files = filesIn(snapshot ?? { secrets: [] }, values);
+  const asFiles = new Set(values.file.map(({ name }) => `${values.prefix ?? ''}${name}`));
+  const all = snapshot === null ? [] : chosen(snapshot, values, settings.project);
+  const fromVault = all.filter(([name]) => !asFiles.has(name));
   const { plain, secret } = await fromFile(settings, values);
   const before = withoutOurs(inherited);
   const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
@@ -38,7 +50,43 @@ export async function environmentFor(
   const kept = values.pristine ? {} : before;
   return {
     environment: { ...kept, ...onlyVariables(added), ...(values.preserve ? kept : {}) },
-    secrets: [...pairs.map(([name, value]) => ({ name, value })), ...ourSecrets(settings, inherited)],
+    files,
+    secrets: [
+      ...pairs.map(([name, value]) => ({ name, value })),
+      ...files.map(({ name, value }) => ({ name, value })),
+      ...ourSecrets(settings, inherited),
+    ],
+  };
+}
+
+/** A file is declared by its name, so it needs no other. The variable with its path must be safe too. */
+function filesIn(from: Secrets, { file, prefix, ...allowed }: RunValues): SecretFile[] {
+  const find = finder(from);
+  const files = file.map(({ name, path }) => ({
+    name,
+    path,
+    value: find(name),
+    variable: `${prefix ?? ''}${name}_FILE`,
+  }));
+  refuseUnsafe(
+    files.map(({ variable }) => variable),
+    allowed,
+  );
+  return files;
+}
+
+/** Refuses a name that does not exist, or that is in several vaults. */
+function finder({ secrets, ambiguous }: Secrets): (name: string) => string {
+  const byName = new Map(secrets.map(({ name, value }) => [name, value]));
+  return asked => {
+    const name = asked.normalize('NFC');
+    const value = byName.get(name);
+    if (value === undefined) throw unknownSecret(asked);
+    if (ambiguous?.has(name))
+      throw new Refusal(
+        `${printable(JSON.stringify(asked))} is in several vaults: --override uses the one of the last vault`,
+      );
+    return value;
   };
 }
 
@@ -48,18 +96,15 @@ function onlyVariables(pairs: Record<string, string>): Record<string, string> {
 
 /** The selected secrets, under their names as variables. Refuses names that change what is run. */
 export function chosen(
-  { secrets }: Snapshot,
+  from: Secrets,
   { only, prefix, ...allowed }: Pick<RunValues, 'only' | 'prefix'> & Allowed,
   project: Project | null,
 ): Pair[] {
   const wanted = only.length > 0 ? only : (project?.names ?? []);
-  const byName = new Map(secrets.map(({ name, value }) => [name, value]));
-  const under = (variable: string, name: string): Pair => {
-    const value = byName.get(name.normalize('NFC'));
-    if (value === undefined) throw unknownSecret(name);
-    return [variable, value];
-  };
-  const picked = wanted.length === 0 ? [...byName] : wanted.map(name => under(name, name));
+  const find = finder(from);
+  const under = (variable: string, name: string): Pair => [variable, find(name)];
+  const names = wanted.length === 0 ? new Set(from.secrets.map(({ name }) => name)) : wanted;
+  const picked = [...names].map(name => under(name, name));
   const mapped = Object.entries(project?.map ?? {}).map(([variable, name]) => under(variable, name));
   // A mapping of the project file replaces a secret of the same name.
   const named = new Map(

@@ -12,10 +12,10 @@ import {
 } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
+import { durationIn } from '../terminal/dates.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
 import { outOption, printCreated } from '../terminal/terminal.ts';
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const kinds = ['secret', 'key', 'certificate'] as const;
 
 const kindList = list(
@@ -30,9 +30,9 @@ const duration: Option<number | null> = {
   help: 'let it expire after this time, such as 10m or 12h',
   fallback: null,
   parse: given => {
-    const [, amount, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(given) ?? [];
-    if (unit === undefined) throw new Error('must be a duration such as 90s, 10m, 12h or 7d');
-    return Number(amount) * units[unit]!;
+    const milliseconds = durationIn(given);
+    if (milliseconds === null) throw new Error('must be a duration such as 90s, 10m, 12h or 7d');
+    return milliseconds / 1_000;
   },
 };
 

@@ -3,17 +3,16 @@
  * the credential, bound to the requested address and vault, readable only by its owner, and limited in age, size and
  * number. Without the same credential, address and vault, it can't be opened.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder, writeDurably } from '../../base/durable-file.ts';
 import type { Environment } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { homeFolder } from '../connection/profiles.ts';
+import { textSealer } from '../connection/sealed-text.ts';
 import type { Settings } from '../connection/settings.ts';
 import type { Snapshot } from '../connection/vaults.ts';
 
-const cipher = 'aes-256-gcm';
 const mostBytes = 8 * 1024 * 1024;
 const mostFiles = 32;
 const hour = 3_600_000;
@@ -25,27 +24,26 @@ interface Kept {
 
 export function offlineFor(settings: Settings, environment: Environment, now = Date.now) {
   const credential = settings.accessKey ?? settings.apiKey ?? '';
-  const bound = Buffer.from(JSON.stringify(['strongroom offline 1', settings.url, settings.vault ?? 'self']));
-  const keyFor = (salt: Buffer) => Buffer.from(hkdfSync('sha256', credential, salt, bound, 32));
-  const folder = folderIn(environment);
-  const file = join(
-    folder,
-    keyFor(createHash('sha256').update('name').digest()).toString('hex').slice(0, 32),
+  const sealer = textSealer(
+    credential,
+    JSON.stringify(['strongroom offline 1', settings.url, settings.vault ?? 'self']),
   );
+  const folder = folderIn(environment);
+  const file = join(folder, sealer.name);
   return {
     keep: async (snapshot: Snapshot) => {
       const plain = Buffer.from(JSON.stringify({ at: now(), snapshot } satisfies Kept));
       if (plain.length > mostBytes) return;
       makeFolder(folder);
-      await writeDurably(file, seal(plain, keyFor, bound));
+      await writeDurably(file, sealer.seal(plain));
       prune(folder);
     },
     /** Throws if nothing is stored that may still be used. */
     read: (mostHours: number): Kept => {
       if (!existsSync(file)) throw new Refusal('nothing is stored for this address, vault and key');
-      const { at, snapshot } = JSON.parse(
-        open(readFileSync(file, 'utf8'), keyFor, bound).toString('utf8'),
-      ) as Kept;
+      const opened = sealer.open(readFileSync(file, 'utf8'));
+      if (opened === null) throw new Refusal('the stored values were altered, and are not used');
+      const { at, snapshot } = JSON.parse(opened.toString('utf8')) as Kept;
       const age = now() - at;
       if (age >= 0 && age <= mostHours * hour) return { at, snapshot };
       throw new Refusal(`the stored values are older than ${mostHours} hours`);
@@ -58,28 +56,6 @@ export function offlineFor(settings: Settings, environment: Environment, now = D
 
 function folderIn(environment: Environment): string {
   return join(homeFolder(environment, 'XDG_CACHE_HOME', '.cache'), 'strongroom', 'offline');
-}
-
-type KeyFor = (salt: Buffer) => Buffer;
-
-function seal(plain: Buffer, keyFor: KeyFor, bound: Buffer): string {
-  const [salt, nonce] = [randomBytes(32), randomBytes(12)];
-  const sealing = createCipheriv(cipher, keyFor(salt), nonce, { authTagLength: 16 }).setAAD(bound);
-  const sealed = Buffer.concat([sealing.update(plain), sealing.final()]);
-  return Buffer.concat([salt, nonce, sealing.getAuthTag(), sealed]).toString('base64');
-}
-
-function open(text: string, keyFor: KeyFor, bound: Buffer): Buffer {
-  const bytes = Buffer.from(text, 'base64');
-  try {
-    const opening = createDecipheriv(cipher, keyFor(bytes.subarray(0, 32)), bytes.subarray(32, 44), {
-      authTagLength: 16,
-    });
-    opening.setAAD(bound).setAuthTag(bytes.subarray(44, 60));
-    return Buffer.concat([opening.update(bytes.subarray(60)), opening.final()]);
-  } catch {
-    throw new Refusal('the stored values were altered, and are not used');
-  }
 }
 
 /** Removes the oldest files beyond the limit. */

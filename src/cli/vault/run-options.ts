@@ -1,12 +1,60 @@
 /** The flags of `strongroom run`. */
-import { flag, names, type readOptions, text, whole } from '../../service/settings/options.ts';
+import { constants } from 'node:os';
+import {
+  flag,
+  names,
+  type Option,
+  type readOptions,
+  repeated,
+  text,
+  whole,
+} from '../../service/settings/options.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { unsafeNames } from './unsafe-names.ts';
 
-const { json: _, ...place } = serviceOptions;
+const { json: _, vault, ...place } = serviceOptions;
+
+/** With `=PATH`, at that path; otherwise in a private folder. */
+function fileIn(given: string): { readonly name: string; readonly path: string | null } {
+  const at = given.indexOf('=');
+  const [name, path] = at < 0 ? [given, null] : [given.slice(0, at), given.slice(at + 1)];
+  if (name === '' || path === '') throw new Error('must be of the form NAME or NAME=PATH');
+  return { name, path };
+}
+
+/** These end or stop a process, and can’t be handled. */
+const unusual = new Set(['SIGKILL', 'SIGSTOP']);
+
+const onChange: Option<'restart' | NodeJS.Signals | null> = {
+  value: 'restart|signal:HUP',
+  help: 'what --watch does with the program after a change: restart it (default), or send it a signal',
+  fallback: null,
+  parse: given => {
+    if (given === 'restart') return given;
+    const signal = `SIG${/^signal:(?:SIG)?([A-Z0-9]+)$/.exec(given)?.[1]}`;
+    if (!(signal in constants.signals) || unusual.has(signal))
+      throw new Error('must be restart, or a signal such as signal:HUP');
+    return signal as NodeJS.Signals;
+  },
+};
 
 export const runOptions = {
   ...place,
+  vault: repeated(
+    'NAME',
+    'the vault, by name or id (default: the vault of the access key); the names in several vaults must be different',
+    name => {
+      if (name === '') throw new Error('must not be empty');
+      return name;
+    },
+  ),
+  override: flag('if a name is in several vaults, use the value of the vault that is named last'),
+  mine: flag('use the values that you stored with strongroom mine set instead of those of the vault'),
+  file: repeated(
+    'NAME[=PATH]',
+    'pass on a secret as a file that only you can read: a new file at PATH, or in a private folder; the variable NAME_FILE contains its path',
+    fileIn,
+  ),
   only: names('pass on only these secrets'),
   prefix: text('P', 'put P before the name of every variable'),
   pristine: flag('don’t pass on the current environment'),
@@ -22,6 +70,7 @@ export const runOptions = {
   mask: flag('replace values in the output even on a terminal'),
   'no-mask': flag('leave the output as it is (default on a terminal)'),
   watch: flag('restart the program when a value changes'),
+  'on-change': onChange,
   'watch-interval': whole('SECONDS', 'how often to check for changes (default: 10)', 10, 1, 86_400),
   offline: flag('if the service is unavailable, use the values that were read last'),
   'offline-max-age': whole('HOURS', 'the maximum age of those values (default: 24)', 24, 1, 8_760),

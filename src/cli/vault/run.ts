@@ -13,6 +13,7 @@ export const command: Command = {
   options: runOptions,
   about:
     'Runs COMMAND with the secrets of a vault as environment variables. Exit code, signals and terminal are passed through.\nValues are replaced in output that does not go to a terminal.',
+  more: 'Examples:\n  strongroom run -- npm start\n  strongroom run --vault app --vault shared --file TLS_KEY -- ./serve\n  strongroom run --watch --on-change signal:HUP --file TLS_KEY=/run/app/tls.key -- nginx\n',
   run: async args => {
     const end = args.includes('--') ? args.indexOf('--') : args.length;
     const [own, program] = [args.slice(0, end), args.slice(end + 1)];
@@ -22,7 +23,8 @@ export const command: Command = {
     if (program.length === 0)
       throw new UsageError('write the program after --, as in strongroom run -- npm start');
     if (values.mask && values['no-mask']) throw new UsageError('--mask and --no-mask can’t be combined');
-    const settings = settingsFor(values, process.env);
+    if (values['on-change'] !== null && !values.watch) throw new UsageError('--on-change requires --watch');
+    const settings = settingsFor({ ...values, vault: values.vault[0] ?? null }, process.env);
     if (values.strict && values.only.length === 0 && (settings.project?.names ?? []).length === 0)
       throw new UsageError('--strict requires the expected names: --only, or names in the project file');
     endAs(await supervise(program, values, sourceOf(settings, values, process.env), process.env));

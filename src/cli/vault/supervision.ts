@@ -7,8 +7,9 @@ import type { Settings } from '../connection/settings.ts';
 import { type Snapshot, vaultOf, wholeVault } from '../connection/vaults.ts';
 import { note } from '../terminal/terminal.ts';
 import { type Ended, forwardSignals, type Running, startProgram } from './child.ts';
-import { environmentFor, type Given } from './environment.ts';
+import { environmentFor, type Given, type Secrets } from './environment.ts';
 import type { RunValues } from './run-options.ts';
+import type { SecretFiles } from './secret-files.ts';
 
 /** The key was revoked, has expired or is restricted, or its vault was deleted. */
 const refusals = new Set([401, 403, 404]);
@@ -21,23 +22,84 @@ export interface ValueSource {
   keep(): Promise<void>;
 }
 
+/** The values of one vault. */
+interface Part {
+  readonly latest: () => Snapshot | null;
+  first(): Promise<void>;
+  /** Whether anything has changed. */
+  next(): Promise<boolean>;
+  keep(): Promise<void>;
+}
+
 export function sourceOf(settings: Settings, values: RunValues, environment: Environment): ValueSource {
-  let latest: Snapshot | null = null;
-  /** Values from the file are not written to it again, because they would never become too old. */
-  let fresh = true;
   // The stored values are sealed under the credential, and a short-lived one could not open them later.
   if (values.offline && settings.workload !== null)
     throw new UsageError('--offline requires an access key or an API key');
-  const cached = !values['no-cache'] && settings.workload === null;
-  const offline = async () => (await import('./offline.ts')).offlineFor(settings, environment);
   // With an API key and no vault, only the references in the file are read.
   const skipsVault =
     values.variables !== null &&
     settings.accessKey === null &&
     settings.workload === null &&
     settings.vault === null;
-  const vault = skipsVault ? null : vaultOf(settings);
-  const given = (snapshot: Snapshot | null) => environmentFor(settings, values, snapshot, environment);
+  const places = (values.vault.length > 1 ? values.vault : [settings.vault]).map(vault => ({
+    ...settings,
+    vault,
+  }));
+  const parts = skipsVault ? [] : places.map(place => partOf(place, values, environment));
+
+  async function given(): Promise<Given> {
+    const found = parts.flatMap(part => part.latest() ?? []);
+    const own = values.mine ? await ownValues(places, environment) : [];
+    const secrets = skipsVault && own.length === 0 ? null : joined(found, own, values.override);
+    return environmentFor(settings, values, secrets, environment);
+  }
+
+  return {
+    first: async () => {
+      await Promise.all(parts.map(part => part.first()));
+      return given();
+    },
+    next: async () => {
+      const changed = await Promise.all(parts.map(part => part.next()));
+      return changed.includes(true) ? given() : null;
+    },
+    keep: async () => {
+      for (const part of parts) await part.keep();
+    },
+  };
+}
+
+/** Of a name in several vaults, the last one counts, and none without --override. A person's own values come last. */
+function joined(vaults: readonly Snapshot[], own: readonly OwnValue[], override: boolean): Secrets {
+  const seen = new Set<string>();
+  const ambiguous = new Set<string>();
+  for (const { secrets } of override ? [] : vaults)
+    for (const name of new Set(secrets.map(one => one.name))) (seen.has(name) ? ambiguous : seen).add(name);
+  for (const { name } of own) ambiguous.delete(name);
+  const owned = own.map(one => ({ ...one, id: '', content_type: 'text/plain' }));
+  return { secrets: [...vaults.flatMap(({ secrets }) => secrets), ...owned], ambiguous };
+}
+
+interface OwnValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+async function ownValues(places: readonly Settings[], environment: Environment): Promise<OwnValue[]> {
+  const { personalValues } = await import('../connection/personal-values.ts');
+  const found = places.flatMap(place => Object.entries(personalValues(place, environment).read()));
+  if (found.length > 0)
+    note(`using your own values of ${[...new Set(found.map(([name]) => name))].join(', ')}`);
+  return found.map(([name, value]) => ({ name, value }));
+}
+
+function partOf(settings: Settings, values: RunValues, environment: Environment): Part {
+  let latest: Snapshot | null = null;
+  /** Values from the file are not written to it again, because they would never become too old. */
+  let fresh = true;
+  const cached = !values['no-cache'] && settings.workload === null;
+  const offline = async () => (await import('./offline.ts')).offlineFor(settings, environment);
+  const vault = vaultOf(settings);
 
   /** Deletes the stored values if the key may no longer read them, for whatever reason. */
   async function forgetIfRefused(error: unknown): Promise<void> {
@@ -54,20 +116,19 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   }
 
   return {
+    latest: () => latest,
     first: async () => {
-      if (vault === null) return given(null);
       latest = await wholeVault(vault).catch(error => kept(error));
-      return given(latest);
     },
     next: async () => {
-      const changed = await vault?.read(latest?.tag).catch(async error => {
+      const changed = await vault.read(latest?.tag).catch(async error => {
         await forgetIfRefused(error);
         throw error;
       });
-      if (changed == null) return null;
+      if (changed === null) return false;
       latest = changed;
       fresh = true;
-      return given(changed);
+      return true;
     },
     keep: async () => {
       if (cached && fresh && latest !== null) await (await offline()).keep(latest);
@@ -77,28 +138,31 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
 
 const longestStop = 10_000;
 
-/** Runs the program until it ends by itself. A change stops it with SIGTERM and starts it again. */
+/** Runs the program until it ends by itself. A change stops it with SIGTERM and starts it again, or sends it a signal. */
 export async function supervise(
   command: readonly string[],
   values: RunValues,
   source: ValueSource,
-  { PATH: path }: Environment,
+  environment: Environment,
 ): Promise<Ended> {
   let given = await source.first();
   let running: Running | null = null;
+  const files = await filesFor(values, environment);
   const stopForwarding = forwardSignals(() => running?.process);
   try {
     for (;;) {
+      const masks = await masksFor(values, given);
+      const paths = files?.put(given.files);
       running = startProgram({
         command,
-        path,
-        environment: given.environment,
-        masks: await masksFor(values, given),
+        path: environment.PATH,
+        environment: { ...given.environment, ...paths },
+        masks,
       });
       // A failure to store the values must not stop a running program.
       await source.keep().catch(() => {});
       const changed: Given | Ended = values.watch
-        ? await changeOrEnd(running, source, values)
+        ? await followed(running, source, values, next => tell(next, masks, files))
         : await running.ended;
       if (!('environment' in changed)) return changed;
       note('a value has changed: restarting');
@@ -106,7 +170,45 @@ export async function supervise(
       given = changed;
     }
   } finally {
+    files?.remove();
     stopForwarding();
+  }
+}
+
+/** Null if no secret is passed on as a file. */
+async function filesFor({ file }: RunValues, environment: Environment): Promise<SecretFiles | null> {
+  return file.length === 0 ? null : (await import('./secret-files.ts')).secretFiles(environment);
+}
+
+type Masks = Awaited<ReturnType<typeof masksFor>>;
+
+/** New values are masked before the program can see them. */
+function tell(given: Given, { stdout, stderr }: Masks, files: SecretFiles | null): void {
+  stdout?.also(given.secrets);
+  stderr?.also(given.secrets);
+  files?.put(given.files);
+}
+
+/** Until the program ends, or has to be started again. */
+async function followed(
+  running: Running,
+  source: ValueSource,
+  values: RunValues,
+  tellOf: (given: Given) => void,
+): Promise<Given | Ended> {
+  const { 'on-change': deed } = values;
+  for (;;) {
+    const changed = await changeOrEnd(running, source, values);
+    if (!('environment' in changed) || deed === null || deed === 'restart') return changed;
+    try {
+      tellOf(changed);
+    } catch {
+      note('a value has changed, but its file can’t be written: the program keeps the old one');
+      continue;
+    }
+    note(`a value has changed: sending ${deed}`);
+    running.process.kill(deed);
+    await source.keep().catch(() => {});
   }
 }
 

@@ -11,8 +11,8 @@ export interface Option<T> {
   readonly value?: string;
   /** One letter, as in `-i`. */
   readonly short?: string;
-  /** May be repeated: the values are joined by commas. Any other flag may be given only once. */
-  readonly list?: true;
+  /** May be repeated: the values are joined by commas or by line breaks. Any other flag may be given only once. */
+  readonly list?: 'commas' | 'lines';
   readonly help: string;
   readonly fallback: T;
   /** Throws an error that says which values are valid. */
@@ -78,7 +78,7 @@ export const list = (
   help: string,
 ): Option<readonly string[]> => ({
   value: `${value}[,${value}]`,
-  list: true,
+  list: 'commas',
   help,
   fallback: [],
   parse: given => {
@@ -90,6 +90,19 @@ export const list = (
 
 export const names = (help: string) =>
   list('NAME', name => name !== '', 'must be names separated by commas', help);
+
+/** May be repeated, and each value may contain commas. In the environment, the values are separated by line breaks. */
+export const repeated = <T>(
+  value: string,
+  help: string,
+  parse: (given: string) => T,
+): Option<readonly T[]> => ({
+  value,
+  list: 'lines',
+  help: `${help}; can be repeated`,
+  fallback: [],
+  parse: given => given.split('\n').map(parse),
+});
 
 export const choice = <T extends string>(help: string, values: readonly T[]): Option<T | null> => ({
   value: values.join('|'),
@@ -205,8 +218,8 @@ function parsed(args: readonly string[], options: ParseArgsOptionsConfig, allowP
 
 /** Refuses a repeated flag, so that no value is silently ignored. */
 function oneOf(name: string, { list }: Option<unknown>, values: readonly unknown[]): string {
-  if (values.length > 1 && list !== true) throw new UsageError(`--${name} can be given only once`);
-  return values.join(',');
+  if (values.length > 1 && list === undefined) throw new UsageError(`--${name} can be given only once`);
+  return values.join(list === 'lines' ? '\n' : ',');
 }
 
 function parseValue(option: Option<unknown>, source: string, value: string): unknown {
