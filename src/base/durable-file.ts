@@ -4,7 +4,18 @@
  * planted under that name is never written to. Also creates folders, one at a time.
  */
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync, mkdirSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { link, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -43,8 +54,10 @@ export async function writeDurably(path: string, text: string, mode = 0o600): Pr
   await syncFolder(dirname(path));
 }
 
+type Content = string | AsyncIterable<Uint8Array>;
+
 /** Like `writeDurably`, but fails with `EEXIST` if the file exists. */
-export async function createDurably(path: string, text: string, mode = 0o600): Promise<void> {
+export async function createDurably(path: string, text: Content, mode = 0o600): Promise<void> {
   const aside = besides(path);
   try {
     await writeSynced(aside, text, mode);
@@ -91,11 +104,41 @@ export async function linkDurably(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
+/**
+ * Creates a file for the time of this process, without a pause in which the process could end, and says which file it
+ * is. Fails with `EEXIST` if the file exists.
+ */
+export function createNow(path: string, text: string, mode: number): Stats {
+  const file = openSync(path, asNew, mode);
+  try {
+    writeFileSync(file, text);
+    return fstatSync(file);
+  } catch (error) {
+    unlinkSync(path);
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The same for a file that exists. A reader has either the old content or the new one. */
+export function replaceNow(path: string, text: string, mode: number): Stats {
+  const aside = besides(path);
+  const created = createNow(aside, text, mode);
+  try {
+    renameSync(aside, path);
+  } catch (error) {
+    unlinkSync(aside);
+    throw error;
+  }
+  return created;
+}
+
 function besides(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
 }
 
-async function writeSynced(path: string, text: string, mode: number): Promise<void> {
+async function writeSynced(path: string, text: Content, mode: number): Promise<void> {
   const file = await open(path, asNew, mode);
   try {
     await file.writeFile(text);

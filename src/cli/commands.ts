@@ -16,7 +16,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     use: () => import('./vault/use.ts'),
     set: () => import('./vault/set.ts'),
     rm: () => import('./vault/rm.ts'),
-    restore: () => import('./vault/restore.ts'),
+    restore: async () => (await import('./either.ts')).restore(),
     history: () => oneOf(import('./vault/versions.ts'), 'historyCommand'),
     rollback: () => oneOf(import('./vault/versions.ts'), 'rollbackCommand'),
     readers: () => import('./vault/readers.ts'),
@@ -81,7 +81,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
   'Run the service': {
     serve: () => import('./service/serve.ts'),
     setup: () => import('./service/setup.ts'),
-    doctor: () => import('./service/doctor.ts'),
+    doctor: async () => (await import('./either.ts')).doctor(),
     migrate: () => import('./service/migrate.ts'),
     'organization set-plan': () => oneOf(import('./service/organizations.ts'), 'setPlanCommand'),
     'owner reset': () => oneOf(import('./service/organizations.ts'), 'ownerResetCommand'),

@@ -1,21 +1,17 @@
-/**
- * `strongroom doctor`: examines an installation, or with --client this command line's way to a service, and reports
- * faults and their remedies.
- */
+/** `strongroom doctor`: examines an installation, and reports faults and their remedies. */
 import { type CheckResult, worstOf } from '../../service/doctor/check.ts';
 import { checkNames, examine } from '../../service/doctor/doctor.ts';
 import { serveOptions } from '../../service/settings/command-options.ts';
 import { flag, readConfig } from '../../service/settings/config.ts';
-import { environmentTwin, names, readOptions } from '../../service/settings/options.ts';
-import { serviceOptions } from '../connection/settings.ts';
+import { names } from '../../service/settings/options.ts';
 import type { Command } from '../terminal/command.ts';
 import { painter, printable, printJson } from '../terminal/terminal.ts';
 
 const skip = names(`skip these checks: ${checkNames.join(', ')}`);
-const client = flag(
+/** What it does with this flag is in src/cli/either.ts. */
+export const client = flag(
   'examine this command line instead: project file, profile, address, TLS, clock, credential; with --url, --vault and --profile',
 );
-const clientOptions = { ...serviceOptions, client };
 const options = {
   ...serveOptions,
   client,
@@ -50,23 +46,12 @@ Exit codes:
   2  something failed, or the command line is not valid
 `,
   run: async args => {
-    if (isForClient(args)) {
-      const values = readOptions(clientOptions, args, process.env);
-      const { examineClient } = await import('../vault/client-doctor.ts');
-      return report(examineClient(values, process.env), values.json);
-    }
     const config = readConfig(options, args, process.env);
     await report(examine(config, config.skip), config.json);
   },
 };
 
-/** Its flags are others, so this is known before they are read. */
-function isForClient(args: readonly string[]): boolean {
-  const set = process.env[environmentTwin('client')];
-  return args.includes('--client') || (set !== undefined && client.parse(set));
-}
-
-async function report(checks: AsyncIterable<CheckResult>, json: boolean): Promise<void> {
+export async function report(checks: AsyncIterable<CheckResult>, json: boolean): Promise<void> {
   const results: CheckResult[] = [];
   for await (const result of checks) {
     results.push(result);

@@ -3,10 +3,8 @@
  * Any age program opens it with the private key of a recipient. Nothing is written in plain text, and a file appears
  * only once it is complete.
  */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
-import { asNew, linkDurably } from '../../base/durable-file.ts';
+import { createDurably } from '../../base/durable-file.ts';
 import type { Certificate, Key, RevealedSecret, Vault } from '../../client/api.ts';
 import { sealed } from '../../keyring/age/age.ts';
 import { type Recipient, recipientFrom } from '../../keyring/age/keys.ts';
@@ -27,7 +25,7 @@ export async function exportAll(settings: Settings, recipients: readonly string[
   const admin = adminFor(settings);
   const { bytes } = await sealed(wrapping, documentOf(admin, settings.url, await listed(admin.listVaults)));
   if (out === null) for await (const chunk of bytes) await written(chunk);
-  else await writeFile(out, bytes);
+  else await createDurably(out, bytes);
 }
 
 function recipientIn(text: string): Recipient {
@@ -41,19 +39,6 @@ function written(chunk: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(chunk, error => (error ? reject(error) : resolve()));
   });
-}
-
-async function writeFile(out: string, bytes: AsyncIterable<Buffer>): Promise<void> {
-  const aside = `${out}.${randomUUID()}`;
-  const file: FileHandle = await open(aside, asNew, 0o600);
-  try {
-    for await (const chunk of bytes) await file.appendFile(chunk);
-    await file.sync();
-    await linkDurably(aside, out);
-  } finally {
-    await file.close();
-    await rm(aside, { force: true });
-  }
 }
 
 /** One vault after another, so that memory is needed for one of them only. */

@@ -9,7 +9,7 @@ import { type Admin, adminFor, listed } from '../connection/admin.ts';
 import { type ResourceType, resourcesOf, resourceTypes } from '../connection/resources.ts';
 import { isId } from '../connection/secret.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
-import { type Command, commandOf } from '../terminal/command.ts';
+import { commandOf } from '../terminal/command.ts';
 import { done, printable } from '../terminal/terminal.ts';
 
 const options = {
@@ -17,7 +17,7 @@ const options = {
   type: choice('the type of the resource, if several have the name', [...resourceTypes, 'vault'] as const),
 };
 
-const fromTrash = commandOf({
+export const command = commandOf({
   usage: 'restore NAME [flags]',
   summary: 'restore a deleted secret, key, certificate or vault',
   options,
@@ -38,14 +38,6 @@ strongroom restore does the same.
     done(values.json, restored, `the ${restored.type} ${printable(restored.name)} is restored`);
   },
 });
-
-export const command: Command = {
-  ...fromTrash,
-  run: async args => {
-    if (!isBackup(args)) return fromTrash.run(args);
-    await (await import('../service/restore.ts')).command.run(args);
-  },
-};
 
 interface Deleted {
   readonly id: string;
@@ -79,7 +71,8 @@ function one(all: readonly Deleted[], named: string): Deleted {
 const ofTrash = /^--(?:url|vault|profile|type)(?:=|$)/;
 const ofBoth = /^--json(?:=|$)/;
 
-function isBackup(args: readonly string[]): boolean {
+/** Whether the operator's command is meant. */
+export function isBackup(args: readonly string[]): boolean {
   const flags = args.filter(arg => arg.startsWith('--'));
   const [trash, backup] = [
     flags.some(arg => ofTrash.test(arg)),

@@ -3,25 +3,20 @@
  * a fresh private folder, in memory if possible. An existing file is never overwritten. All of them are removed at the
  * end, unless someone else has replaced them.
  */
-import { randomUUID } from 'node:crypto';
 import {
   accessSync,
-  closeSync,
   constants,
-  fstatSync,
   lstatSync,
   mkdtempSync,
-  openSync,
-  renameSync,
   rmSync,
+  type Stats,
   statfsSync,
   statSync,
   unlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { asNew } from '../../base/durable-file.ts';
+import { createNow, replaceNow } from '../../base/durable-file.ts';
 import type { Environment } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { note } from '../terminal/terminal.ts';
@@ -63,7 +58,7 @@ export function secretFiles(environment: Environment): SecretFiles {
     const known = ours.get(path);
     if (known === undefined) ours.set(path, created(path, value));
     else if (identityOf(path) !== known) note(`${path} was replaced, and stays as it is`);
-    else ours.set(path, replaced(path, value));
+    else ours.set(path, identityIn(replaceNow(path, value, readable)));
   }
 
   function remove(): void {
@@ -87,41 +82,21 @@ export function secretFiles(environment: Environment): SecretFiles {
 }
 
 function created(path: string, value: string): Identity {
-  let file: number;
   try {
-    file = openSync(path, asNew, readable);
+    return identityIn(createNow(path, value, readable));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new Refusal(`${path} exists already: --file only creates new files, and removes them at the end`);
   }
-  try {
-    writeFileSync(file, value);
-    const { dev, ino } = fstatSync(file);
-    return `${dev} ${ino}`;
-  } catch (error) {
-    unlinkSync(path);
-    throw error;
-  } finally {
-    closeSync(file);
-  }
 }
 
-/** A reader has either the old content or the new one. */
-function replaced(path: string, value: string): Identity {
-  const aside = `${path}.${randomUUID()}`;
-  const identity = created(aside, value);
-  try {
-    renameSync(aside, path);
-  } catch (error) {
-    unlinkSync(aside);
-    throw error;
-  }
-  return identity;
+function identityIn({ dev, ino }: Stats): Identity {
+  return `${dev} ${ino}`;
 }
 
 function identityOf(path: string): Identity | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev} ${found.ino}`;
+  return found === undefined ? null : identityIn(found);
 }
 
 function privateFolder({ XDG_RUNTIME_DIR = '' }: Environment): string {
