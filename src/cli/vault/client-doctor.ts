@@ -58,7 +58,7 @@ export async function* examineClient(given: Given, environment: Environment): As
       const { status, version } = (await health()).body;
       return status === 'ok' ? ok(`reachable, version ${version}`) : warning(`reachable, but ${status}`);
     },
-    tls: () => tlsOf(urlOrNone()),
+    tls: () => certificateCheck(urlOrNone()),
     clock: async () => {
       const { date, at } = await health().catch(() => {
         throw new NotChecked('the service can’t be reached');
@@ -113,7 +113,7 @@ export async function* examineClient(given: Given, environment: Environment): As
   for (const [name, check] of Object.entries(checks)) yield await resultOf(name, async () => check());
 }
 
-async function tlsOf(url: string) {
+async function certificateCheck(url: string) {
   if (socketIn(url) !== null) return ok('a Unix socket on this machine needs none');
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'http:') return ok('not encrypted, which is allowed only on this machine');

@@ -27,7 +27,7 @@ need no --vault. The file contains no secret and can be committed. Checks that t
     const settings = settingsFor(values, process.env);
     // Fails if there is no key, or if the access key belongs to another vault.
     const known = new Set((await vaultOf(settings).names()).map(({ name }) => name));
-    const vault = await nameOf(settings);
+    const vault = await vaultNameOf(settings);
     const missing = values.only.find(name => !known.has(name.normalize('NFC')));
     if (missing !== undefined)
       throw new Refusal(`there is no active secret ${printable(JSON.stringify(missing))} in this vault`);
@@ -47,7 +47,7 @@ need no --vault. The file contains no secret and can be committed. Checks that t
 });
 
 /** The vault of the settings; without one, the only vault, or that of the access key. */
-async function nameOf(settings: Settings): Promise<string> {
+async function vaultNameOf(settings: Settings): Promise<string> {
   const { url, accessKey, apiKey, workload, vault } = settings;
   if (apiKey !== null && (accessKey === null || vault !== null))
     return (await adminFor(settings).vault(vault)).name;
