@@ -186,8 +186,8 @@ describe('restore', () => {
     writeFileSync(join(tool.home, 'backup.age'), 'age-encryption.org/v1\n-> X25519 x\n');
     for (const args of [['backup.age'], ['./missing.age'], ['missing.age', '--data', join(tool.home, 'd')]]) {
       const { code, stderr } = await tool.run(['restore', ...args]);
-      assert.equal(code, 1);
-      assert.doesNotMatch(stderr, /deleted resource|STRONGROOM_API_KEY/, args.join(' '));
+      assert.equal(code, 2);
+      assert.match(stderr, /a key or passphrase for the backup is required/, args.join(' '));
       assert.equal((await tool.run(['backup', 'restore', ...args])).stderr, stderr);
     }
     assert.match((await tool.run(['restore', '--help'])).stdout, /strongroom backup restore --help/);
