@@ -44,6 +44,7 @@ describe('a schema in front of ours', () => {
     await intruder.sql('CREATE SCHEMA front');
     await intruder.sql(`CREATE VIEW front.audit_logs AS SELECT * FROM public.audit_logs
       WHERE subject_id IS DISTINCT FROM '${id}' OR subject_revision IS NULL OR subject_revision < 2`);
+    await intruder.sql('CREATE VIEW front.resources AS SELECT * FROM public.resources WHERE false');
     pooler = await startPooler(service.databaseUrl!);
     const flags = ['--data', service.data, '--database-url', pooler.url, '--port', '0'];
     pooled = await serve(readConfig(serveOptions, flags, {}), { report: () => {}, ...oneThread });
@@ -86,8 +87,8 @@ describe('a schema in front of ours', () => {
         const answer = await read(pooled.url);
         assert.notEqual(answer.status, 200, answer.text);
       }
-      const owner = await callService(pooled.url, 'GET', '/v1/vaults', undefined, service.key);
-      assert.equal(owner.status, 200, owner.text);
+      const owner = await callService(pooled.url, 'GET', '/v1/vaults?q=v', undefined, service.key);
+      assert.equal(owner.body.data?.[0]?.id, vault, owner.text);
       await Promise.all(clients.map(client => client.end()));
     }
   });
