@@ -68,6 +68,11 @@ export const takes = {
   },
   manySecrets: { reveal: all('secrets:reveal'), copy: all('secrets:reveal', 'secrets:write') },
   comparisons: { compare: all('secrets:reveal'), compareVaults: all('secrets:read') },
+  stages: {
+    ...collection('vaults'),
+    compare: all('vaults:read', 'secrets:read'),
+    rename: all('vaults:read', 'secrets:read', 'secrets:write'),
+  },
   keys: {
     ...collection('keys'),
     reveal: all('keys:reveal'),

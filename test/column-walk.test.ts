@@ -34,6 +34,7 @@ const toldTables = [
   'passkeys',
   'resources',
   'use_rules',
+  'stages',
   'webhooks',
   'identities',
   'credentials',

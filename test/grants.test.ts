@@ -225,6 +225,7 @@ describe('what is shown', () => {
     resource: resourceReads,
     access_key: ['access-keys:read'],
     approval: ['approvals:read'],
+    stage: ['vaults:read', 'secrets:read'],
     webhook: ['webhooks:read'],
   };
   for (const kind of eventKinds)

@@ -16,7 +16,7 @@ export const hour = 60 * minute;
 const harmless: readonly (readonly [RegExp, string])[] = [
   [/^DELETE /, 'takes something away'],
   [
-    /^\w+ \/v1\/(vaults|secrets|keys|certificates|resources|organization)\b/,
+    /^\w+ \/v1\/(vaults|secrets|keys|certificates|resources|stages|organization)\b/,
     'is a resource, which others are given access to',
   ],
   [/^POST \/v1\/use-rules\/check$/, 'changes nothing'],

@@ -37,6 +37,7 @@ const site = { origin: 'http://localhost:8080', host: 'localhost' };
 const further: Readonly<Record<string, readonly Action[]>> = {
   // Values are compared for those who may reveal them.
   'POST /v1/vaults/compare': ['secrets:reveal'],
+  'POST /v1/stages/{id}/compare': ['secrets:reveal'],
 };
 
 describe('the questions that a request asks', () => {

@@ -31,6 +31,7 @@ const collections = {
   Resource: 'Resources',
   Secret: 'Secrets',
   SecretId: 'SecretIds',
+  Stage: 'Stages',
   UseRule: 'UseRules',
   Vault: 'Vaults',
   Webhook: 'Webhooks',
@@ -123,6 +124,8 @@ const operationIds = [
   'copySecrets',
   'compareSecrets',
   'compareVaults',
+  'compareStage',
+  'renameInStage',
   'countVaults',
   'listSecretReaders',
 ];
@@ -385,6 +388,10 @@ function subjectOf(kind: EventKind): EventSubject {
   if (kind.startsWith('webhook')) {
     const reason = kind === 'webhook.disabled' ? ({ reason: 'gone' } as const) : {};
     return { ...about, type: 'webhook', vault_id: null, ...reason };
+  }
+  if (kind.startsWith('stage')) {
+    const missing = { secret: 'X', missing_in: exampleId, present_in: exampleId };
+    return { ...about, type: 'stage', vault_id: null, missing };
   }
   if (kind.startsWith('approval')) return { ...about, type: 'approval' };
   if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };

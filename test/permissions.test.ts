@@ -393,7 +393,7 @@ describe('who may do what', () => {
       assert.deepEqual(body, { data: [], pagination: { total: 0, page: 1, limit: 20 } });
     for (const item of body.data) {
       if ('current' in item) continue; // A version of something that was looked up by its id.
-      assert.ok(vaultIds.includes(item.vault_id ?? item.id));
+      for (const id of item.vault_ids ?? [item.vault_id ?? item.id]) assert.ok(vaultIds.includes(id));
     }
   }
 

@@ -121,6 +121,28 @@ onEngines('roles in single vaults', engine => {
     assert.equal((await browser.post('/v1/vaults', { name: unique('v') })).status, 200);
   });
 
+  it('a stage shows the vaults in which one has a role; a secret is renamed in all that one sees, or in none', async () => {
+    const stage = await ok(
+      owner.post('/v1/stages', { name: unique('stage'), vault_ids: [mine.id, hidden.id] }),
+    );
+    const { browser, id } = await joined('none');
+    const rename = (vault: Json) =>
+      browser.post(`/v1/stages/${stage.id}/rename`, { secret_id: vault.secret.id, name: unique('RENAMED') });
+    await set(id, { grants: grant('editor') });
+    assert.deepEqual((await ok(browser.get(`/v1/stages/${stage.id}`))).vault_ids, [mine.id]);
+    assert.deepEqual((await ok(browser.post(`/v1/stages/${stage.id}/compare`))).vaults.length, 1);
+    assert.equal((await browser.call('PUT', `/v1/stages/${stage.id}`, { name: 'theirs' })).status, 403);
+    assert.equal((await rename(hidden)).status, 404);
+    const same = await ok(owner.call('PUT', `/v1/secrets/${hidden.secret.id}`, { name: mine.secret.name }));
+    await set(id, { role: 'viewer', grants: grant('editor') });
+    assert.equal((await rename(mine)).status, 403, 'they see the other, and may not change it');
+    assert.equal((await ok(owner.get(`/v1/secrets/${mine.secret.id}`))).name, same.name);
+    await set(id, { role: 'none', grants: [...grant('editor'), ...grant('editor', hidden)] });
+    assert.equal((await ok(rename(mine))).data.length, 2);
+    await set(id, { role: 'none', grants: [] });
+    assert.equal((await browser.get(`/v1/stages/${stage.id}`)).status, 403);
+  });
+
   it('a comparison tells nothing of values to whoever may not reveal both, whatever else they may do', async () => {
     const vaultOf = async (value: string) => {
       const vault = await ok(owner.post('/v1/vaults', { name: unique('compared') }));

@@ -26,6 +26,7 @@ const tables: Readonly<Record<string, keyof typeof columns>> = {
   passkey: 'passkeys',
   session: 'sessions',
   resource: 'resources',
+  stage: 'stages',
   credential: 'credentials',
   identity: 'identities',
   webhook: 'webhooks',

@@ -264,6 +264,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
     const grants = [{ vault_id: vault.id, role: 'viewer' }];
     const group = await made('/v1/groups', { name: `group ${name}`, grants, member_ids: [member] });
+    const stage = await made('/v1/stages', { name: `stage ${name}`, vault_ids: [vault.id] });
     const authenticator = new Authenticator(site());
     const person = await byPasskey(`key-${name}@example.org`, authenticator);
     await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
@@ -286,6 +287,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       approval,
       member,
       group,
+      stage,
       guest,
       authenticator,
       person,
@@ -320,6 +322,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'PUT', `/v1/groups/${of.group.id}`, { name: `team ${name}` });
+    await ok(owner, 'PUT', `/v1/stages/${of.stage.id}`, { name: `changed ${name}` });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});

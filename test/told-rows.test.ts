@@ -77,6 +77,7 @@ describe('a row that the log tells of', () => {
     ['member', 'members'],
     ['group', 'member_groups'],
     ['vault', 'resources'],
+    ['stage', 'stages'],
     ['webhook', 'webhooks'],
     ['identity', 'identities'],
     ['api-key', 'credentials'],

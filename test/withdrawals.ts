@@ -290,6 +290,10 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       const asked = cookieAsked(browser);
       return { withdraw: () => ok(browser.post('/auth/sign-out')), asked };
     },
+    'stage.deleted': async () => {
+      const { id } = await vault();
+      return removing('/v1/stages', await made('/v1/stages', { name: unique('stage'), vault_ids: [id] }));
+    },
     'use-rule.deleted': async () => removing('/v1/use-rules', await rule()),
     'use-rule.updated': async () => renaming('/v1/use-rules', await rule()),
     'vault.deleted': async () => removing('/v1/vaults', await vault()),

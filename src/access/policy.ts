@@ -213,6 +213,7 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
     ...(tells('resource') ? resourceReads : []),
     ...(tells('access_key') ? (['access-keys:read'] as const) : []),
     ...(tells('approval') ? (['approvals:read'] as const) : []),
+    ...(tells('stage') ? (['vaults:read', 'secrets:read'] as const) : []),
     ...(tells('webhook') ? (['webhooks:read'] as const) : []),
   ];
 }

@@ -1,12 +1,12 @@
 /** Request and response schemas for revealing, copying and comparing many secrets at once. */
 import { z } from 'zod';
 import { pagination } from './common.ts';
-import { exampleVaultId } from './resource-fields.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { revealedSecret, secretValue } from './secrets.ts';
-import { arrayFrom, count, exampleId, flag, id, knownName } from './text.ts';
+import { arrayFrom, count, exampleId, flag, id, knownName, timestamp } from './text.ts';
 
 const mostAtOnce = 100;
-const mostVaults = 8;
+export const mostVaults = 8;
 
 const distinct = { error: 'must not contain an id twice' };
 const isDistinct = (ids: readonly string[]) => new Set(ids).size === ids.length;
@@ -59,13 +59,19 @@ export const comparedSecrets = z
   });
 export type ComparedSecrets = z.output<typeof comparedSecrets>;
 
+/** The vaults that can be compared in one request. */
+export const vaultIds = arrayFrom(1, mostVaults, id).refine(isDistinct, distinct);
+
+export const compareOptions = {
+  page: count(1, 999_999).default(1),
+  limit: count(1, mostAtOnce).default(50),
+  different: flag
+    .default(false)
+    .describe('Only names whose secrets are missing, not active or different in one of the vaults.'),
+};
+
 export const vaultsCompare = z
-  .strictObject({
-    vault_ids: arrayFrom(1, mostVaults, id).refine(isDistinct, distinct),
-    page: count(1, 999_999).default(1),
-    limit: count(1, mostAtOnce).default(50),
-    different: flag.default(false).describe('Only names whose secrets differ between the vaults.'),
-  })
+  .strictObject({ vault_ids: vaultIds, ...compareOptions })
   .meta({ id: 'VaultsCompare', example: { vault_ids: [exampleVaultId, exampleId] } });
 export type VaultsCompare = z.output<typeof vaultsCompare>;
 
@@ -76,20 +82,35 @@ const cell = z.object({
     .int()
     .nullable()
     .describe('Equal numbers in a row mean equal values. Null without the permission to reveal.'),
+  state: z
+    .enum(['active', 'inactive', 'expired', 'disabled'])
+    .describe('Only active secrets are given to readers.'),
+  updated_at: timestamp,
 });
 
-export const comparedVaults = z
-  .object({
-    rows: z
-      .array(z.object({ name: z.string(), cells: z.array(cell.nullable()) }))
-      .describe('A row for each name, with a cell for each vault; null if the vault has no such secret.'),
-    pagination,
-  })
-  .meta({
-    id: 'ComparedVaults',
-    example: {
-      rows: [{ name: 'DATABASE_URL', cells: [{ id: exampleId, version: 3, value: 1 }, null] }],
-      pagination: { total: 1, page: 1, limit: 50 },
-    },
-  });
+export const comparedRows = z
+  .array(z.object({ name: z.string(), cells: z.array(cell.nullable()) }))
+  .describe('A row for each name, with a cell for each vault; null if the vault has no such secret.');
+
+export const comparedVaults = z.object({ rows: comparedRows, pagination }).meta({
+  id: 'ComparedVaults',
+  example: {
+    rows: [
+      {
+        name: 'DATABASE_URL',
+        cells: [
+          {
+            id: exampleId,
+            version: 3,
+            value: 1,
+            state: 'active',
+            updated_at: exampleTimes.updated_at,
+          },
+          null,
+        ],
+      },
+    ],
+    pagination: { total: 1, page: 1, limit: 50 },
+  },
+});
 export type ComparedVaults = z.output<typeof comparedVaults>;

@@ -109,6 +109,7 @@ export const eventKinds = [
   'access_key.created',
   'access_key.revoked',
   'approval.requested',
+  'stage.secret_missing',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];

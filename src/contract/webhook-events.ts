@@ -21,6 +21,16 @@ const approval = {
 };
 const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };
 
+const stage = {
+  id,
+  type: z.literal('stage'),
+  name: z.string(),
+  vault_id: z.null(),
+  secret: z.string().describe('The name of the secret.'),
+  missing_in: id.describe('The last vault of the stage.'),
+  present_in: id.describe('A vault before it that has the secret.'),
+};
+
 const exampleResource = {
   id: exampleId,
   type: 'secret',
@@ -55,6 +65,19 @@ const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, examp
   'access_key.created': ['A vault access key was created', accessKey, exampleAccessKey],
   'access_key.revoked': ['A vault access key was revoked', accessKey, exampleAccessKey],
   'approval.requested': ['A call with a secret or key is waiting for approval', approval, exampleApproval],
+  'stage.secret_missing': [
+    'A secret is missing in the last vault of a stage, and a vault before it has one with this name',
+    stage,
+    {
+      id: exampleId,
+      type: 'stage',
+      name: 'payments',
+      vault_id: null,
+      secret: 'DATABASE_URL',
+      missing_in: exampleVaultId,
+      present_in: exampleId,
+    },
+  ],
   'webhook.disabled': [
     'The service disabled a webhook',
     { ...webhook, reason: z.enum(disabledReasons) },

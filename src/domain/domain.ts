@@ -23,6 +23,7 @@ import { type Facts, overviewsWith } from './operations/overview.ts';
 import { readersWith } from './operations/readers.ts';
 import { retentionWith } from './operations/retention.ts';
 import { rotationWith } from './operations/rotation.ts';
+import { stageTakeoverWith } from './operations/stage-takeover.ts';
 import { timelineWith } from './operations/timeline.ts';
 import { groupsWith } from './people/groups.ts';
 import { membersWith } from './people/members.ts';
@@ -36,6 +37,7 @@ import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
+import { stagesWith } from './resources/stages.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
@@ -74,6 +76,7 @@ export function domainWith(given: DomainParts) {
   const shown = shownLinksWith({ ...parts, revisions });
   const vaults = vaultsWith(parts, records);
   const secrets = secretsWith(parts, records);
+  const comparisons = comparisonsWith(parts, records);
   const keys = keysWith(parts, records);
   const certificates = certificatesWith(parts, records);
   const approvals = approvalsWith(parts, records);
@@ -114,7 +117,8 @@ export function domainWith(given: DomainParts) {
     vaults,
     secrets,
     manySecrets: manySecretsWith(parts, records, secrets),
-    comparisons: comparisonsWith(parts, records),
+    comparisons,
+    stages: stagesWith(parts, records, comparisons),
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,
@@ -143,6 +147,7 @@ export function domainWith(given: DomainParts) {
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
     /** For the service itself; not passed to any surface. */
     retention: retentionWith({ ...parts, ledger, revisions }),
+    stageTakeover: stageTakeoverWith(parts, records),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** Only at startup. */
     accept: acceptanceWith(parts),

@@ -1,5 +1,5 @@
 /**
- * Background work after a change: its event is delivered, expiry events are created, and everything older than 30 days
+ * Background work after a change: its event is delivered, events about expiry and missing secrets are created, and everything older than 30 days
  * is deleted in small steps. It runs once per second, and immediately after a commit.
  */
 import { Chores } from '../base/chores.ts';
@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 import { senderClientInto } from './sender-client.ts';
+import { StageWatch } from './stage-watch.ts';
 
 interface EventsParts {
   readonly store: Store;
@@ -33,6 +34,7 @@ export async function startEvents(parts: EventsParts): Promise<() => Promise<voi
   const chores = new Chores(onError);
   const poke = () => dispatcher.poke();
   const watch = new ExpiryWatch({ store, stamps: domain.stamps, now, newId, onError, onEvent: poke });
+  const stageWatch = new StageWatch({ store, stamps: domain.stamps, now, newId, onError, onEvent: poke });
   const dispatcher = new Dispatcher({
     store,
     targets: domain.webhookTargets(onError),
@@ -52,6 +54,7 @@ export async function startEvents(parts: EventsParts): Promise<() => Promise<voi
   chores
     .every(beat, async () => poke())
     .every(beat, () => watch.look())
+    .every(beat, () => stageWatch.look())
     .every(beat, cleaning(store, now));
   poke();
   return async () => {

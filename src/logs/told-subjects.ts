@@ -39,6 +39,7 @@ const rowsOf: Readonly<Record<string, { table: string; within?: (told: Told) => 
   key: { table: 'resources', within: ({ vault_id }) => vault_id },
   certificate: { table: 'resources', within: ({ vault_id }) => vault_id },
   'use-rule': { table: 'use_rules', within: ({ details }) => details?.resource_id },
+  stage: { table: 'stages' },
   webhook: { table: 'webhooks' },
   identity: { table: 'identities' },
   'api-key': { table: 'credentials' },

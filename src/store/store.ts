@@ -33,6 +33,7 @@ import { outbox } from './records/outbox.ts';
 import { overview } from './records/overview.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
+import { stages } from './records/stages.ts';
 import { timelines } from './records/timelines.ts';
 import { toolSessions } from './records/tool-sessions.ts';
 import { rulesForUse } from './records/use-rules.ts';
@@ -190,6 +191,7 @@ function nounsOf(engine: Engine) {
   return {
     organizations: organizations(engine),
     resources: resources(engine),
+    stages: stages(engine),
     credentials: credentials(engine),
     identities: identities(engine),
     givenNames: givenNames(engine),

@@ -38,6 +38,7 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
   'secret.deleted': removing('secrets', domain => domain.secrets),
   'secret.purged': removing('secrets', domain => domain.secrets, true),
   'session.ended': (domain, operator, id) => domain.accounts.sessions.endBy(operator, id),
+  'stage.deleted': removing('vaults', domain => domain.stages),
   'use-rule.deleted': removing('use-rules', domain => domain.useRules),
   'vault.deleted': removing('vaults', domain => domain.vaults),
   'vault.purged': removing('vaults', domain => domain.vaults, true),

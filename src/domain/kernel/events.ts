@@ -18,10 +18,12 @@ export interface EventSubject {
   /** The expiration date, in events about expiry. */
   readonly expirationDate?: number;
   readonly reason?: DisabledReason;
+  /** In events about a stage: the secret's name, and where it is missing and present. */
+  readonly missing?: { readonly secret: string; readonly missing_in: string; readonly present_in: string };
 }
 
 export function eventOf(kind: EventKind, subject: EventSubject, now: number, newId: NewId): EventFacts {
-  const { id, type, name, organization_id, vault_id, version, expirationDate, reason } = subject;
+  const { id, type, name, organization_id, vault_id, version, expirationDate, reason, missing } = subject;
   const data = {
     id,
     type,
@@ -30,6 +32,7 @@ export function eventOf(kind: EventKind, subject: EventSubject, now: number, new
     ...(version ? { version } : {}),
     ...(expirationDate === undefined ? {} : { expiration_date: iso(expirationDate) }),
     ...(reason === undefined ? {} : { reason }),
+    ...missing,
   };
   return {
     id: newId(),

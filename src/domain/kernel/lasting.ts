@@ -67,6 +67,8 @@ const givesNothing = {
     'secret.restored',
     'secret.rolled_back',
     'secret.updated',
+    'stage.created',
+    'stage.updated',
     'vault.created',
     'vault.restored',
     'vault.updated',

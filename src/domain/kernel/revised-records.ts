@@ -3,6 +3,7 @@
  * stored in one unit with its audit entry, and tried again where another one came first. What a caller may give, and what
  * makes a record sound, each collection checks itself.
  */
+import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
@@ -29,11 +30,11 @@ export interface RecordKind<Row, Item, Query, N extends Noun> {
   byId(organizationId: string, id: string): Promise<(Row & Audited) | undefined>;
   /** Null where the caller sees none of them. */
   page(permit: Permit<`${N}:read`>, page: Page, query: Query): Promise<PageOf<Row & Audited>> | null;
-  present(rows: readonly Row[]): Item[] | Promise<Item[]>;
+  present(rows: readonly Row[], permit: Permit): Item[] | Promise<Item[]>;
   update(row: Row): Statement;
   subject<A extends Action = never>(row: MaybeAllowed<Row, A>): SubjectChange<A>;
-  /** The vault that a row lies in; without one it is the whole organization's. */
-  vaultOf?(row: Row): string | null;
+  /** The vault in which the caller sees a row; without one it is the whole organization's. */
+  vaultOf?(row: Row, caller: Caller): string | null;
 }
 
 /** What a change is beside the row. What is touched is the row if omitted; `others` are changed along with it. */
@@ -50,7 +51,7 @@ export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQ
 
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<Row, A>> {
     const row = await byId(permit.caller.organizationId, id);
-    const found = await guard.found(permit, row, row && vaultOf?.(row));
+    const found = await guard.found(permit, row, row && vaultOf?.(row, permit.caller));
     return stamper.believe<Allowed<Row, A>>(found);
   }
 
@@ -73,11 +74,11 @@ export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQ
       const found = await page(permit, { page: query.page, limit: query.limit, asOf: query.as_of }, query);
       if (found === null) return listOf<Item>([], 0, query);
       const believed = found.rows.map(row => stamper.believe<Row>(row));
-      return listOf(await present(believed), found.total, query);
+      return listOf(await present(believed, permit), found.total, query);
     },
 
     async get(permit: Permit<Read>, id: string): Promise<Item> {
-      return (await present([await find(permit, id)]))[0]!;
+      return (await present([await find(permit, id)], permit))[0]!;
     },
 
     /** `work` judges the row that `next` makes of the columns that change, and says what goes with it. */
@@ -96,7 +97,7 @@ export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQ
         await change(permit, verb, row, { statements: [update(row)], ...more });
         return row;
       });
-      return (await present([revised]))[0]!;
+      return (await present([revised], permit))[0]!;
     },
 
     /** `work` says what takes the row away. */

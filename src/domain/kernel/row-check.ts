@@ -19,6 +19,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     passkeys: stamps.passkey.vouched,
     sessions: stamps.session.vouched,
     resources: stamps.resource.vouched,
+    stages: stamps.stage.vouched,
     credentials: stamps.credential.vouched,
     identities: stamps.identity.vouched,
     webhooks: stamps.webhook.vouched,

@@ -29,6 +29,7 @@ import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/records/organizations.ts';
 import type { EventRow } from '../../store/records/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import type { StageRow } from '../../store/records/stages.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
 import type { UseRuleRow } from '../../store/records/use-rules.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
@@ -115,6 +116,7 @@ export function stampsWith(keyring: Keyring) {
   const version = marker<VersionRow>('version', 'versions');
   return {
     resource: stamper<ResourceRow>('resource', 'resources'),
+    stage: stamper<StageRow>('stage', 'stages'),
     credential: stamper<CredentialRow>('credential', 'credentials'),
     identity: stamper<IdentityRow>('identity', 'identities'),
     organization: stamper<OrganizationRow>('organization', 'organizations'),

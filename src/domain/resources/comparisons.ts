@@ -15,21 +15,34 @@ import type {
   SecretsCompare,
   VaultsCompare,
 } from '../../contract/resources.ts';
+import { iso } from '../../contract/text.ts';
 import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Subject } from '../kernel/subjects.ts';
+import { stateAt } from './lifecycle.ts';
 import type { Records } from './records.ts';
 import type { OpenVault } from './sealing.ts';
 import { stretchesWith } from './stretches.ts';
 import { subjectOf } from './subject.ts';
 
-type Cell = ComparedVaults['rows'][number]['cells'][number];
+export type Row = ComparedVaults['rows'][number];
+type Cell = Row['cells'][number];
+
+export type Comparisons = ReturnType<typeof comparisonsWith>;
 
 /** The number of values that a caller may compare per minute. */
 const mostCompared = 1_200;
 /** What a comparison of whole vaults counts as, however many secrets they contain. */
 const wholeComparison = 20;
+
+const shownStates = {
+  active: 'active',
+  'not-active': 'inactive',
+  expired: 'expired',
+  disabled: 'disabled',
+  deleted: 'disabled', // Deleted secrets are not read.
+} as const;
 
 export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
   const stretches = stretchesWith({ store });
@@ -61,7 +74,13 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       for await (const row of secretsOf(vault, turns)) {
         const found = rows.get(row.name) ?? { cells: vaults.map((): Cell => null), digests: [] };
         rows.set(row.name, found);
-        const cell = { id: row.id, version: row.version, value: null };
+        const cell = {
+          id: row.id,
+          version: row.version,
+          value: null,
+          state: shownStates[stateAt(row, now())],
+          updated_at: iso(row.updated_at),
+        };
         found.cells[column] = cell;
         if (!withValues) continue;
         const value = records.openValue(row, vault.sealer, row.value);
@@ -70,7 +89,26 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
         found.cells[column] = { ...cell, value: known < 0 ? found.digests.push(digest) : known + 1 };
       }
     }
-    return new Map([...rows].map(([name, { cells }]) => [name, cells]));
+    return [...rows]
+      .map(([name, { cells }]): Row => ({ name, cells }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Every name of the vaults, in order. Without the permission to reveal, nothing is said about the values. */
+  async function compareAll(permit: Permit<'secrets:read'>, vaultIds: readonly string[]) {
+    const { caller } = permit;
+    const [first, ...others] = await Promise.all(vaultIds.map(id => records.openVault(permit, id)));
+    const vaults = [first!, ...others];
+    await take(caller, 'vault.compared', subjectOf(first!.row), wholeComparison);
+    const mayReveal = vaults.every(({ row }) => allows(caller, 'secrets:reveal', row.id));
+    if (!mayReveal) return { vaults, rows: await inTurns(caller, vaults, false) };
+    const revealing = await guard.admit(caller, 'secrets:reveal');
+    const details = { vaults: vaultIds };
+    const subjects = vaults.map(({ row }) => ({ ...subjectOf(row), details }));
+    const rows = await guard.reveal(revealing, 'vault.compared', [subjects[0]!, ...subjects.slice(1)], () =>
+      inTurns(caller, vaults, true),
+    );
+    return { vaults, rows };
   }
 
   return {
@@ -96,38 +134,26 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       }));
     },
 
-    /** Without the permission to reveal, it shows which secrets exist where, and nothing about their values. */
+    compareAll,
+
     async compareVaults(permit: Permit<'secrets:read'>, query: VaultsCompare): Promise<ComparedVaults> {
-      const { caller } = permit;
-      const [first, ...others] = await Promise.all(query.vault_ids.map(id => records.openVault(permit, id)));
-      const vaults = [first!, ...others];
-      await take(caller, 'vault.compared', subjectOf(first!.row), wholeComparison);
-      const mayReveal = vaults.every(({ row }) => allows(caller, 'secrets:reveal', row.id));
-      if (!mayReveal) return pageOf(await inTurns(caller, vaults, false), query);
-      const revealing = await guard.admit(caller, 'secrets:reveal');
-      const details = { vaults: query.vault_ids };
-      const subjects = vaults.map(({ row }) => ({ ...subjectOf(row), details }));
-      const compared = await guard.reveal(
-        revealing,
-        'vault.compared',
-        [subjects[0]!, ...subjects.slice(1)],
-        () => inTurns(caller, vaults, true),
-      );
-      return pageOf(compared, query);
+      const { rows } = await compareAll(permit, query.vault_ids);
+      return pageOf(rows, query);
     },
   };
 }
 
-function pageOf(table: ReadonlyMap<string, Cell[]>, query: VaultsCompare): ComparedVaults {
-  const { page, limit, different } = query;
-  const rows = [...table].map(([name, cells]) => ({ name, cells }));
-  const shown = (different ? rows.filter(({ cells }) => !isSame(cells)) : rows).sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
+/** One page of the rows, or of those that differ. */
+export function pageOf(
+  rows: readonly Row[],
+  { page, limit, different }: Omit<VaultsCompare, 'vault_ids'>,
+): ComparedVaults {
+  const shown = different ? rows.filter(({ cells }) => !isSame(cells)) : rows;
   const onPage = shown.slice((page - 1) * limit, page * limit);
   return { rows: onPage, pagination: { total: shown.length, page, limit } };
 }
 
+/** Whether every vault has it, and its readers get the same value. */
 function isSame(cells: readonly Cell[]): boolean {
-  return cells.every(cell => cell !== null && cell.value === cells[0]?.value);
+  return cells.every(cell => cell?.state === 'active' && cell.value === cells[0]?.value);
 }

@@ -36,6 +36,7 @@ const words = { vault_id: 'vault', organization_id: 'organization', identity_id:
 
 function readingOf(collection: NamedCollection): Action {
   if (collection === 'groups') return 'members:read';
+  if (collection === 'stages') return 'vaults:read';
   return collection === 'secret-ids' ? 'identities:read' : `${collection}:read`;
 }
 

@@ -11,12 +11,14 @@ import { resourceRoutes } from './resources.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
 import { signOnRoutes } from './sign-on.ts';
+import { stageRoutes } from './stages.ts';
 import { decisionRoutes, ruleRoutes } from './use-rules.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export function generalRoutes(domain: Domain): Route<Permissions>[] {
   return [
     ...resourceRoutes(domain),
+    ...stageRoutes(domain),
     ...accessRoutes(domain),
     ...identityRoutes(domain),
     ...ruleRoutes(domain),

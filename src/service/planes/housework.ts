@@ -31,6 +31,8 @@ export function startHousework(
     await checkpointer.sign();
     return more;
   };
+  // An error is reported, and it is tried again with the other housework.
+  chores.once(() => domain.stageTakeover.step());
   if (backups !== null) chores.every(lookForBackupsEvery, () => backups.step());
   return chores
     .every(noteUsesEvery, async () => {
@@ -40,6 +42,7 @@ export function startHousework(
     .every(houseworkEvery, () => retention.prune(requests).then(signed))
     .every(houseworkEvery, () => retention.archive(audits, archiveFolder(config)).then(signed))
     .every(houseworkEvery, () => store.giveBackSpace())
+    .every(houseworkEvery, () => domain.stageTakeover.step())
     .every(houseworkEvery, () => domain.housekeeping.step())
     .every(houseworkEvery, () => domain.revisions.keep())
     .every(lookForTimelineEvery, () => domain.noteTimeline())

@@ -19,6 +19,7 @@ export const revisedTables = [
   'passkeys',
   'sessions',
   'resources',
+  'stages',
   'credentials',
   'identities',
   'webhooks',

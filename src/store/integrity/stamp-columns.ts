@@ -41,6 +41,13 @@ const notice = because(
   'whether an expiry was announced: if removed, it is announced again; if forged, it is not announced',
 );
 
+const missing = because(
+  'whether a missing name was reported: if removed, it is reported again; if forged, it is not reported',
+);
+const taking = because(
+  'whether an organization’s tags were taken over as stages: if removed, they are not, and people create the stages; if forged, they are taken over again, as people with the permission wrote them',
+);
+
 const linked = each('logged', 'id', 'writer', 'seq', 'hash', 'mark');
 
 const revised = { ...stamped('created_at', 'updated_at', 'revision'), stamp: 'stamp' } as const;
@@ -81,6 +88,11 @@ export const columns = {
     ...stamped('id', 'organization_id', 'vault_id', 'type', 'name', 'enabled'),
     ...stamped('activation_date', 'expiration_date', 'content_type', 'attributes', 'labels'),
     ...stamped('vault_key', 'version', 'deleted_at'),
+    ...revised,
+    name_search: 'compared',
+  },
+  stages: {
+    ...stamped('id', 'organization_id', 'name', 'vault_ids'),
     ...revised,
     name_search: 'compared',
   },
@@ -176,6 +188,8 @@ export const columns = {
   tags: { organization_id: search, tag_index: search, resource_id: search },
   kept_answers: { vault_id: kept, answer: kept, sealed: 'sealed', read_at: kept },
   expiry_notices: each(notice, 'resource_id', 'version', 'expiration_date', 'days'),
+  stage_notices: each(missing, 'stage_id', 'name'),
+  stage_tags: { organization_id: taking },
   rate_windows: { subject_id: window, window_start: window, count: window },
   used_challenges: { challenge, expires_at: challenge },
   last_positions: { name: counter, position: counter },

@@ -29,6 +29,7 @@ const spaces = {
   members: { from: sql`members WHERE true`, within: 'organization_id', named: 'email' },
   groups: { from: sql`member_groups WHERE true`, within: 'organization_id' },
   identities: { from: sql`identities WHERE true`, within: 'organization_id' },
+  stages: { from: sql`stages WHERE true`, within: 'organization_id' },
   webhooks: { from: sql`webhooks WHERE true`, within: 'organization_id' },
   'use-rules': { from: sql`use_rules WHERE true`, within: 'vault_id' },
 } as const satisfies Readonly<Record<string, Space>>;

@@ -18,6 +18,7 @@ import { oauth } from './015-oauth.ts';
 import { positions } from './016-positions.ts';
 import { narrowingKeys } from './018-narrowing-keys.ts';
 import { madeCredentials } from './021-made-credentials.ts';
+import { stages } from './022-stages.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -41,6 +42,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '016-positions': positions,
   '018-narrowing-keys': narrowingKeys,
   '021-made-credentials': madeCredentials,
+  '022-stages': stages,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -41,6 +41,23 @@ export interface ResourceTable extends Named {
   deleted_at: number | null;
 }
 
+/** Vaults in an order, such as development, staging and production. */
+export interface StageTable extends Named {
+  /** In their order. */
+  vault_ids: string;
+}
+
+/** A secret that was reported as missing in the last vault of a stage. */
+interface StageNoticeTable {
+  stage_id: string;
+  name: string;
+}
+
+/** An organization whose stages may still be in tags of its vaults. */
+interface StageTagTable {
+  organization_id: string;
+}
+
 /** A cached answer to a vault read, sealed with the vault's key. */
 export interface KeptAnswerTable {
   vault_id: string;
@@ -268,6 +285,9 @@ interface ChangeTable {
 export interface Schema extends LogTables, PeopleTables {
   meta: MetaTable;
   resources: ResourceTable;
+  stages: StageTable;
+  stage_notices: StageNoticeTable;
+  stage_tags: StageTagTable;
   versions: VersionTable;
   kept_answers: KeptAnswerTable;
   tags: TagTable;
