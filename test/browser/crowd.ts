@@ -37,14 +37,14 @@ export async function crowd(page: Page, { vaultId }: Demo): Promise<Crowd> {
     events: ['secret.updated', 'resource.expired'],
   });
   await ask(page, 'POST', `/v1/webhooks/${webhook.id}/test`, {});
-  const stages = [await stage(page, 'development', 1), await stage(page, 'staging', 2), vaultId];
-  await ask(page, 'PUT', `/v1/vaults/${vaultId}`, { tags: { team: 'payments', stage: 'payments/3' } });
+  const stages = [await stage(page, 'development'), await stage(page, 'staging'), vaultId];
+  await ask(page, 'POST', '/v1/stages', { name: 'payments', vault_ids: stages });
   for (const [at, id] of stages.entries()) await fill(page, id, at);
   return { stages, stop: () => receiver.close() };
 }
 
-async function stage(page: Page, name: string, place: number): Promise<string> {
-  const tags = { team: 'payments', stage: `payments/${place}` };
+async function stage(page: Page, name: string): Promise<string> {
+  const tags = { team: 'payments' };
   const { body } = await ask(page, 'POST', '/v1/vaults', { name: `payments-${name}-eu`, tags });
   return body.id;
 }

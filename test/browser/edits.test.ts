@@ -32,6 +32,8 @@ before(async () => {
     algorithms: ['ES256'],
     jwt: { issuer: 'https://acme.example', audiences: ['bank'], longest_lifetime: 600 },
   });
+  const vault_ids = [demo.otherVaultId, demo.vaultId];
+  await ask(page, 'POST', '/v1/stages', { name: 'payments', vault_ids });
 });
 after(async () => {
   await leave(browser);
@@ -131,6 +133,13 @@ const edits: readonly Edit[] = [
     record: () => named('groups', 'payments'),
     theirs: ({ vaultId }) => ({ member_ids: [], change_grants: [{ vault_id: vaultId, role: 'none' }] }),
     left: () => ({ member_ids: [], grants: [] }),
+  },
+  {
+    form: 'stage-form',
+    path: () => '/compare',
+    edit: button('Edit stage'),
+    record: () => named('stages', 'payments'),
+    theirs: ({ vaultId, otherVaultId }) => ({ vault_ids: [vaultId, otherVaultId] }),
   },
 ];
 

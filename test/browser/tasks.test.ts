@@ -273,44 +273,6 @@ test('the palette finds access keys, people, webhooks, tags and actions, and sho
   await page.getByRole('dialog', { name: 'New access key' }).waitFor();
 });
 
-test('vaults are compared side by side in stage order, and missing secrets are copied to the next stage', async () => {
-  const vault = async (name: string, values: Record<string, string>) => {
-    const { body } = await ask(page, 'POST', '/v1/vaults', { name });
-    const items = Object.entries(values).map(([key, value]) => ({ vault_id: body.id, name: key, value }));
-    await ask(page, 'POST', '/v1/secrets/bulk', { items });
-    return body.id as string;
-  };
-  const stage = await vault('shop-staging', { SAME: 'never shown', OTHER: 'one', NEW: 'brand new' });
-  const live = await vault('shop-live', { SAME: 'never shown', OTHER: 'two' });
-  await page.goto('/compare');
-  const chosen = page.getByRole('combobox', { name: 'Vaults, in stage order' });
-  for (const name of ['shop-live', 'shop-staging']) {
-    await chosen.fill(name);
-    await page.getByRole('option', { name }).click();
-  }
-  await page.getByRole('button', { name: 'Move shop-staging to the left' }).click();
-  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
-  await row('NEW').getByText('missing').waitFor();
-  await row('OTHER').getByText('different').waitFor();
-  await row('SAME').getByText('same', { exact: true }).waitFor();
-  assert.ok(!(await page.content()).includes('never shown'));
-  await page.getByRole('button', { name: 'Save this order' }).click();
-  await page.getByRole('textbox', { name: 'Name' }).fill('shop');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('Stages “shop” saved').first().waitFor();
-  await page.goto('/compare');
-  await page.getByLabel('Stages', { exact: true }).selectOption('shop');
-  await page.waitForURL(new RegExp(`vaults=${stage}%2C${live}`));
-  await page.getByRole('button', { name: 'Copy NEW from shop-staging to shop-live' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).click();
-  await row('NEW').getByText('same', { exact: true }).waitFor();
-  const { body } = await ask(page, 'GET', `/v1/secrets?vault_id=${live}&q=NEW`);
-  assert.equal(
-    (await ask(page, 'POST', `/v1/secrets/${body.data[0].id}/reveal`, {})).body.value,
-    'brand new',
-  );
-});
-
 test('when several secrets are deleted, failures are named with the reason and stay selected', async () => {
   const { body: made } = await ask(page, 'POST', '/v1/vaults', { name: 'deleting' });
   const items = ['GOES', 'GONE_BEFORE'].map(name => ({ vault_id: made.id, name, value: 'x' }));

@@ -45,6 +45,7 @@ export type {
   VaultCounts,
   Version,
 } from '../../../src/contract/resources.ts';
+export type { ComparedStage, RenamedInStage, Stage } from '../../../src/contract/stages.ts';
 export { keyOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
