@@ -137,14 +137,57 @@ describe('diff', () => {
     await tool.service.call('POST', '/v1/secrets', { vault_id: third, name: 'KEPT', value: 'unchanged' });
     const vaults = await tool.admin(['diff', 'third', 'other']);
     assert.equal(vaults.stdout, '~ KEPT\n+ NEW\n', vaults.stderr);
+    const off = { vault_id: other, name: 'OFF', value: 'kept', enabled: false };
+    await tool.service.call('POST', '/v1/secrets', off);
+    assert.equal((await tool.admin(['diff', 'third', 'other'])).stdout, '~ KEPT\n+ NEW\n! OFF\n');
     const file = join(tool.home, 'a.env');
     writeFileSync(file, 'KEPT="unchanged"\nGONE=1\n');
     assert.equal((await tool.admin(['diff', file, 'third'])).stdout, '- GONE\n');
     const done = await tool.admin(['diff', file, '--vault', 'other', '--json', '--exit-code']);
-    assert.deepEqual(JSON.parse(done.stdout), { removed: ['NEW'], added: ['GONE'], changed: ['KEPT'] });
+    assert.deepEqual(JSON.parse(done.stdout), {
+      removed: ['NEW'],
+      added: ['GONE'],
+      changed: ['KEPT'],
+      inactive: [],
+    });
     assert.equal(done.code, 1);
     assert.equal((await tool.admin(['diff', 'third', 'third', '--exit-code'])).code, 0);
     fails(await tool.admin(['diff', 'nowhere', 'third']), 1, /no vault with this name/);
+    fails(await tool.admin(['diff']), 2, /a vault or a file to compare with is required/);
+  });
+});
+
+describe('stages', () => {
+  it('are created, compared, renamed in and deleted by their names', async () => {
+    const made = await tool.admin(['stages', 'create', 'shop', 'third', 'other']);
+    assert.equal(made.code, 0, made.stderr);
+    fails(await tool.admin(['stages', 'create', 'alone', 'third']), 2, /two or more vaults/);
+    fails(await tool.admin(['stages', 'show', 'nothing']), 1, /there is no stage "nothing"/);
+    assert.equal((await tool.admin(['stages', 'list'])).stdout, 'shop  third, other\n');
+    const show = async (...flags: string[]) =>
+      (await tool.admin(['stages', 'show', 'shop', ...flags])).stdout
+        .replace(/ +/g, ' ')
+        .replace(/ \d+[smhd]\b/g, '');
+    const rows = 'KEPT different different\nNEW missing present\nOFF missing disabled\n';
+    assert.equal(await show(), `NAME third other\n${rows}`);
+    const { id } = (await tool.service.call('GET', '/v1/vaults?q=third')).body.data[0];
+    await tool.service.call('POST', '/v1/secrets', { vault_id: id, name: 'ONLY', value: 'x' });
+    const all = await tool.admin(['stages', 'show', 'shop']);
+    assert.match(all.stderr, /1 secret missing in other/);
+    const json = JSON.parse((await tool.admin(['stages', 'show', 'shop', '--json'])).stdout);
+    assert.deepEqual([json.missing, json.rows.length], [1, 4]);
+    const renamed = await tool.admin(['stages', 'rename', 'shop', 'KEPT', 'STAYED']);
+    assert.equal(renamed.code, 0, renamed.stderr);
+    fails(await tool.admin(['stages', 'rename', 'shop', 'KEPT', 'STAYED']), 2, /no vault of the stage/);
+    fails(await tool.admin(['stages', 'rename', 'shop', 'KEPT']), 2, /old and the new name/);
+    const differs = await tool.admin(['diff', '--stage', 'shop', '--exit-code']);
+    assert.deepEqual([differs.code, /STAYED +different/.test(differs.stdout)], [1, true], differs.stderr);
+    fails(await tool.admin(['diff', 'third', '--stage', 'shop']), 2, /takes no further argument/);
+    assert.equal((await tool.admin(['stages', 'delete', 'shop'])).code, 0);
+    assert.equal((await tool.admin(['stages', 'list'])).stdout, '');
+    await tool
+      .admin(['stages', 'create', 'same', 'third', 'third'])
+      .then(twice => assert.notEqual(twice.code, 0));
   });
 });
 

@@ -57,6 +57,11 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
   'Manage vaults and access for programs': {
     'vaults list': () => oneOf(import('./programs/vaults.ts'), 'listCommand'),
     'vaults create': () => oneOf(import('./programs/vaults.ts'), 'createCommand'),
+    'stages list': () => oneOf(import('./programs/stages.ts'), 'listCommand'),
+    'stages show': () => oneOf(import('./programs/stages.ts'), 'showCommand'),
+    'stages create': () => oneOf(import('./programs/stages.ts'), 'createCommand'),
+    'stages rename': () => oneOf(import('./programs/stages.ts'), 'renameCommand'),
+    'stages delete': () => oneOf(import('./programs/stages.ts'), 'deleteCommand'),
     'access-keys list': () => oneOf(import('./programs/access-keys.ts'), 'listCommand'),
     'access-keys create': () => oneOf(import('./programs/access-keys.ts'), 'createCommand'),
     'access-keys revoke': () => oneOf(import('./programs/access-keys.ts'), 'revokeCommand'),
