@@ -51,7 +51,7 @@ async function diffStage(values: Given, stage: string, first: string): Promise<v
   if (first !== '') throw new UsageError('--stage takes no further argument');
   const [{ adminIn }, { comparedStage, printStage }] = await Promise.all([
     import('../connection/admin.ts'),
-    import('../programs/stages.ts'),
+    import('../connection/compared-stage.ts'),
   ]);
   const compared = await comparedStage(adminIn(values), stage, true);
   if (values.json) printJson(compared);
