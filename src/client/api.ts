@@ -120,6 +120,8 @@ export type Vault = { id: Id; name: Name; tags: Tags; created_at: Timestamp; upd
 export type VaultCreate = { name: Name; description?: Description; tags?: Tags };
 /** A role in a single vault, in addition to the role in the organization. It ends at `until`; without it, it has no end. */ export type VaultGrant = { vault_id: Id; role: GrantedRole; until?: Timestamp };
 export type VaultList = { data: readonly (Vault)[]; pagination: Pagination };
+/** A member with access to a vault. */ export type VaultPerson = { id: Id; email: string; state: "invited" | "active"; /** Where their access comes from: a role in the organization, a role in this vault, or a group that has one. */ access: readonly ({ by: "organization" | "vault" | "group"; role: string; until?: Timestamp; group?: { id: Id; name: string } })[] };
+export type VaultPersonList = { data: readonly (VaultPerson)[]; pagination: Pagination };
 /** The vault with its active secrets. */ export type VaultRead = { id: Id; name: string; secrets: readonly (VaultReadSecret)[]; /** With `include=keys`. */ keys?: readonly (VaultReadKey | ExpiredResource)[]; /** With `include=certificates`. */ certificates?: readonly (VaultReadCertificate | ExpiredResource)[] };
 export type VaultReadCertificate = { id: Id; name: string; type: "x509"; expires_at: Timestamp; tags: Tags };
 export type VaultReadKey = { id: Id; name: string; type: "private" | "public"; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; activation_date: Timestamp | null; expiration_date: Timestamp | null; tags: Tags };
@@ -218,6 +220,7 @@ export const operations = {
   /** Get a group of members. Requires the permission `members:read`. */ getGroup: at<{ id: string }, Group>('GET /v1/groups/{id}'),
   /** Update a group of members; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `members:write`. */ updateGroup: at<{ id: string; body: GroupUpdate }, Group>('PUT /v1/groups/{id}'),
   /** Delete a group of members. Requires the permission `members:write`. */ deleteGroup: at<{ id: string }, Deletion>('DELETE /v1/groups/{id}'),
+  /** List everyone who has access to a vault, and where it comes from. Requires the permission `members:read` and `vaults:read`. */ listVaultPeople: at<{ id: string; query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }, VaultPersonList>('GET /v1/vaults/{id}/people'),
   /** Create a new invitation; the member is signed out and needs it to sign in again. Requires the permission `members:write`. */ renewInvitation: at<{ id: string }, InvitedMember>('POST /v1/members/{id}/invitation'),
   /** Identify the caller: organization, member, role and expiry. Requires the permission `organization:read`. */ whoAmI: at<{  }, Whoami>('GET /v1/whoami'),
   /** Get the organization that the API key belongs to. Requires the permission `organization:read`. */ getOrganization: at<{  }, Organization>('GET /v1/organization'),

@@ -107,6 +107,40 @@ export type InvitedMember = z.output<typeof invitedMember>;
 export const grantQuery = searchQuery.extend({ vault_id: id.optional() });
 export type GrantQuery = z.output<typeof grantQuery>;
 
+// People with access to a vault
+
+export const accessSources = ['organization', 'vault', 'group'] as const;
+
+export const vaultPerson = z
+  .object({
+    id,
+    email: z.string(),
+    state: z.enum(['invited', 'active']),
+    access: z
+      .array(
+        z.object({
+          by: z.enum(accessSources),
+          role: z.string(),
+          until: timestamp.optional(),
+          group: z.object({ id, name: z.string() }).optional(),
+        }),
+      )
+      .describe(
+        'Where their access comes from: a role in the organization, a role in this vault, or a group that has one.',
+      ),
+  })
+  .meta({
+    id: 'VaultPerson',
+    description: 'A member with access to a vault.',
+    example: {
+      id: exampleId,
+      email: 'ada@example.com',
+      state: 'active',
+      access: [{ by: 'vault', role: 'reader', until: '2027-01-31T00:00:00.000Z' }],
+    },
+  });
+export type VaultPerson = z.output<typeof vaultPerson>;
+
 // Groups
 
 const memberIds = arrayUpTo(mostInGroup, id).refine(all => new Set(all).size === all.length, {

@@ -28,6 +28,7 @@ import { timelineWith } from './operations/timeline.ts';
 import { groupsWith } from './people/groups.ts';
 import { membersWith } from './people/members.ts';
 import { organizationsWith } from './people/organizations.ts';
+import { vaultPeopleWith } from './people/vault-people.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
 import { comparisonsWith } from './resources/comparisons.ts';
@@ -105,6 +106,7 @@ export function domainWith(given: DomainParts) {
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
     groups,
     members: membersWith(parts, records, groups),
+    vaultPeople: vaultPeopleWith(parts, records, groups),
     accounts,
     oauth: {
       clients,

@@ -27,7 +27,10 @@ async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
 
 /** Grants in the form `production=editor`. */
 function inWords(grants: readonly VaultGrant[], vaults: ReadonlyMap<string, string>): string {
-  const words = grants.map(({ vault_id, role }) => `${vaults.get(vault_id) ?? vault_id}=${role}`);
+  const words = grants.map(
+    ({ vault_id, role, until }) =>
+      `${vaults.get(vault_id) ?? vault_id}=${role}${until === undefined ? '' : ` until ${until}`}`,
+  );
   return words.length === 0 ? '-' : words.join(' ');
 }
 
@@ -41,7 +44,12 @@ export const membersCommand = commandOf({
     const all = await listed(admin.listMembers);
     if (values.json) return printJson(all);
     const vaults = await vaultNames(admin);
-    const lines = all.map(({ name, role, state, grants }) => [name, role, state, inWords(grants, vaults)]);
+    const lines = all.map(({ name, role, state, grants }) => [
+      name,
+      role === 'none' ? '-' : role,
+      state,
+      inWords(grants, vaults),
+    ]);
     process.stdout.write(table(lines));
   },
 });
@@ -86,7 +94,8 @@ function grantCommandOf(of: Collection, who: string): Command {
       const vault = await admin.vault(vaultNamed);
       const update = of === 'members' ? admin.updateMember : admin.updateGroup;
       const answer = await update({ id: holder.id, body: { change_grants: [{ vault_id: vault.id, role }] } });
-      done(values.json, answer, `${printable(holder.name)} has the role ${role} in ${printable(vault.name)}`);
+      const given = role === 'none' ? 'no role of their own' : `the role ${role}`;
+      done(values.json, answer, `${printable(holder.name)} has ${given} in ${printable(vault.name)}`);
     },
   });
 }

@@ -150,6 +150,7 @@ export async function look(url: string, key: string): Promise<Found> {
 }
 
 function described({ vault, organization, member, role, expires }: Found): string {
-  const parts = member === undefined ? [vault ?? organization!] : [organization!, member, role!];
+  const inOrganization = role === 'none' ? [] : [role!];
+  const parts = member === undefined ? [vault ?? organization!] : [organization!, member, ...inOrganization];
   return printable([...parts, ...(expires === undefined ? [] : [`until ${expires}`])].join(', '));
 }

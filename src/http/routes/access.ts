@@ -1,6 +1,6 @@
 /** Credentials, members, groups and the organization. */
 import * as access from '../../contract/access.ts';
-import { searchQuery } from '../../contract/common.ts';
+import { listOf, searchQuery } from '../../contract/common.ts';
 import * as people from '../../contract/members.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { readOnlyMembers } from '../listener/read-only.ts';
@@ -61,6 +61,15 @@ export function accessRoutes(domain: Domain): Route<Permissions>[] {
       update: people.groupUpdate,
       nouns: ['members'],
       service: domain.groups,
+    }),
+    route('GET /v1/vaults/{id}/people', {
+      operationId: 'listVaultPeople',
+      tag: 'vaults',
+      summary: 'List everyone who has access to a vault, and where it comes from',
+      needs: { all: ['members:read', 'vaults:read'] },
+      query: searchQuery,
+      answer: listOf(people.vaultPerson),
+      handle: ({ permits: [permit, seeing], id, query }) => domain.vaultPeople(permit, seeing, id, query),
     }),
     route('POST /v1/members/{id}/invitation', {
       operationId: 'renewInvitation',

@@ -48,6 +48,23 @@ export function organizations({ db, lists }: Engine) {
       return pageOf(found, page);
     },
 
+    /** Members with a role in the organization, in a vault, or in a group that has one; the caller must check each. */
+    async peoplePage(
+      organizationId: string,
+      page: Page,
+      { q, vaultId }: { q: string | undefined; vaultId: string },
+    ): Promise<PageOf<MemberRow & Audited>> {
+      const isNamed = sql`${sql.ref('grants')} LIKE ${`%${vaultId}%`}`;
+      const inGroup = sql`EXISTS (SELECT 1 FROM member_groups g WHERE g.organization_id = ${organizationId}
+        AND g.grants LIKE ${`%${vaultId}%`}
+        AND (g.member_ids LIKE '%' || members.id || '%' OR g.signed_on_ids LIKE '%' || members.id || '%'))`;
+      let found = members(organizationId, lists).where(
+        sql<boolean>`(role <> 'none' OR ${isNamed} OR ${inGroup})`,
+      );
+      if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
+      return pageOf(found, page);
+    },
+
     /** Whether any member of any organization has joined. */
     hasJoined: async (): Promise<boolean> =>
       (await db.selectFrom('members').select('id').where('state', '=', 'active').limit(1).execute()).length >

@@ -37,12 +37,14 @@ function changesOf<T extends object>(before: T, after: T): Partial<T> {
 }
 
 function changedGrants(before: readonly VaultGrant[], after: readonly VaultGrant[]) {
-  const roleIn = (grants: readonly VaultGrant[], id: string) =>
-    grants.find(({ vault_id }) => vault_id === id)?.role ?? 'none';
+  const here = (grants: readonly VaultGrant[], id: string) => grants.filter(one => one.vault_id === id);
   const ids = new Set([...before, ...after].map(({ vault_id }) => vault_id));
   return [...ids]
-    .map(vault_id => ({ vault_id, role: roleIn(after, vault_id) }))
-    .filter(({ vault_id, role }) => role !== roleIn(before, vault_id));
+    .filter(id => JSON.stringify(here(before, id)) !== JSON.stringify(here(after, id)))
+    .flatMap((vault_id): readonly object[] => {
+      const left = here(after, vault_id);
+      return left.length === 0 ? [{ vault_id, role: 'none' }] : left;
+    });
 }
 
 function without(these: readonly string[], others: readonly string[]): string[] {

@@ -15,7 +15,7 @@ export type { DeviceRequest, LoginKey } from '../../../src/contract/device-login
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog, SecretReaders } from '../../../src/contract/logs.ts';
-export type { Group, InvitedMember, Member, VaultGrant } from '../../../src/contract/members.ts';
+export type { Group, InvitedMember, Member, VaultGrant, VaultPerson } from '../../../src/contract/members.ts';
 export {
   eventKinds,
   type GrantedRole,

@@ -3,11 +3,12 @@ import { BookOpen, ChevronsUpDown, Keyboard, LogOut, ShieldCheck } from 'lucide-
 import { useLocation } from 'wouter';
 import { onSessionEnd, post } from '../api/client.ts';
 import { useSession } from '../session/session.tsx';
+import { ownRole } from '../shared/roles.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 
 export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
-  const { member, organization } = useSession().signedIn;
+  const { member, organization, grants } = useSession().signedIn;
   const [, go] = useLocation();
   async function signOut() {
     onSessionEnd(null); // Signing out must not open the dialog that asks to sign in again.
@@ -32,7 +33,7 @@ export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
               {member.email}
             </span>
             <span className="block truncate text-2xs text-muted">
-              {organization.name} · {member.role}
+              {organization.name} · {ownRole(member.role, grants)}
             </span>
           </span>
           <ChevronsUpDown className="size-3.5 shrink-0 text-muted" aria-hidden />

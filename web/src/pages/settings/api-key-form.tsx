@@ -2,9 +2,10 @@
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import { type CreatedApiKey, grantedRoles, roles } from '../../api/types.ts';
+import type { CreatedApiKey } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
+import { grantedRoleChoices } from '../../shared/roles.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
@@ -17,23 +18,6 @@ interface Values {
   scopes: readonly string[];
   vault_ids: readonly string[];
   expiration_date: string;
-}
-
-export const roleChoices = roles.map(role => [role, roleTexts(role)] as const);
-const keyRoleChoices = grantedRoles.map(role => [role, roleTexts(role)] as const);
-
-function roleTexts(role: (typeof roles)[number]): string {
-  const texts = {
-    owner: 'owner – can do everything',
-    admin: 'admin – manages everything, can’t reveal values',
-    editor: 'editor – creates, edits and reveals resources in vaults',
-    writer: 'writer – creates and edits resources, can’t reveal values',
-    reader: 'reader – reveals values, can’t change anything',
-    viewer: 'viewer – sees resources, can’t reveal values',
-    auditor: 'auditor – sees everything including logs, can’t change anything',
-    none: 'none – only vaults in which they have a role',
-  };
-  return texts[role];
 }
 
 export function ApiKeyForm({ onClose }: { onClose: () => void }) {
@@ -73,7 +57,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
         form={form}
         name="role"
         label="Role"
-        choices={keyRoleChoices}
+        choices={grantedRoleChoices}
         hint="You can’t grant more access than you have."
       />
       <DateField form={form} name="expiration_date" label="Expires" optional />

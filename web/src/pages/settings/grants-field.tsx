@@ -6,6 +6,7 @@ import { useRecord } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
+import { Ago } from '../../ui/time.tsx';
 
 interface Granting {
   grants: readonly VaultGrant[];
@@ -16,7 +17,7 @@ export function GrantsField<V extends Granting>({ form, hint }: { form: Form<V>;
   const set = (next: readonly VaultGrant[]) => form.set('grants', next as V['grants']);
   const add = (vault_id: string) => {
     if (vault_id === '' || grants.some(one => one.vault_id === vault_id)) return;
-    set([...grants, { vault_id, role: 'viewer' }]);
+    set([...grants, { vault_id, role: 'reader' }]);
   };
   return (
     <div className="flex flex-col gap-2">
@@ -27,7 +28,7 @@ export function GrantsField<V extends Granting>({ form, hint }: { form: Form<V>;
         <ul aria-label="Roles in individual vaults" className="flex flex-col gap-1.5">
           {grants.map(one => (
             <GrantLine
-              key={one.vault_id}
+              key={`${one.vault_id} ${one.until}`}
               grant={one}
               onRole={role => set(grants.map(other => (other === one ? { ...one, role } : other)))}
               onRemove={() => set(grants.filter(other => other !== one))}
@@ -50,7 +51,14 @@ function GrantLine({ grant, onRole, onRemove }: LineProps) {
   const name = data?.name ?? `${grant.vault_id.slice(0, 8)}…`;
   return (
     <li className="flex items-center gap-2">
-      <span className="min-w-0 flex-1 truncate">{name}</span>
+      <span className="min-w-0 flex-1 truncate">
+        {name}
+        {grant.until !== undefined && (
+          <span className="text-warn">
+            , ends <Ago at={grant.until} />
+          </span>
+        )}
+      </span>
       <select
         aria-label={`Role in ${name}`}
         className="control w-auto py-0.5 text-xs"

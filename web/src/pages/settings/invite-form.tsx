@@ -5,13 +5,13 @@ import { useForm } from '../../api/form.ts';
 import type { InvitedMember, VaultGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
+import { roleChoices } from '../../shared/roles.ts';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { roleChoices } from './api-key-form.tsx';
 import { GrantsField } from './grants-field.tsx';
 
 export function InviteForm({ onClose }: { onClose: () => void }) {
-  const form = useForm({ email: '', role: 'viewer', grants: [] as readonly VaultGrant[] });
+  const form = useForm({ email: '', role: 'none', grants: [] as readonly VaultGrant[] });
   const [token, setToken] = useState('');
   const refresh = useRefresh();
   async function invite(values: typeof form.values) {
@@ -22,7 +22,7 @@ export function InviteForm({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog title="Invite a member" form={form} onSubmit={invite} onClose={onClose} action="Create link">
       <TextField form={form} name="email" label="Email" type="email" required />
-      <ChoiceField form={form} name="role" label="Role" choices={roleChoices} />
+      <ChoiceField form={form} name="role" label="Role in the organization" choices={roleChoices} />
       <GrantsField form={form} />
     </FormDialog>
   );

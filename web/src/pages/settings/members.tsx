@@ -6,6 +6,7 @@ import { type InvitedMember, type Member, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
 import { Collection } from '../../shared/collection.tsx';
+import { roleName } from '../../shared/roles.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
@@ -75,12 +76,17 @@ function RoleChoice({ member }: { member: Member }) {
   const { signedIn } = useSession();
   async function change(role: string) {
     await put(`/v1/members/${member.id}`, { role }).then(
-      () => note(`${member.email} now has the role ${role}`),
+      () =>
+        note(
+          role === 'none'
+            ? `${member.email} now has single vaults only`
+            : `${member.email} now has the role ${role}`,
+        ),
       error => note(sentence(error), { bad: true }),
     );
     await refresh('members');
   }
-  if (!may('members:write') || member.id === signedIn.member.id) return <span>{member.role}</span>;
+  if (!may('members:write') || member.id === signedIn.member.id) return <span>{roleName(member.role)}</span>;
   return (
     <select
       aria-label={`Role of ${member.email}`}
@@ -89,7 +95,9 @@ function RoleChoice({ member }: { member: Member }) {
       onChange={event => void change(event.target.value)}
     >
       {roles.map(role => (
-        <option key={role}>{role}</option>
+        <option key={role} value={role}>
+          {roleName(role)}
+        </option>
       ))}
     </select>
   );

@@ -46,6 +46,10 @@ export default function Choose() {
   );
 }
 
+function joinText(organization: string, role: string): string {
+  return role === 'none' ? `Join ${organization}` : `Join ${organization} as ${role}`;
+}
+
 function Enter({ choice: { member_id, organization, role, joined } }: { choice: Choice }) {
   const form = useForm({});
   const [, go] = useLocation();
@@ -58,7 +62,7 @@ function Enter({ choice: { member_id, organization, role, joined } }: { choice: 
   return (
     <form className="flex flex-col gap-2" onSubmit={enter}>
       <Button type="submit" look={joined ? 'primary' : 'plain'} busy={form.busy}>
-        {joined ? `Continue to ${organization}` : `Join ${organization} as ${role}`}
+        {joined ? `Continue to ${organization}` : joinText(organization, role)}
       </Button>
       <Problem text={form.problem} />
     </form>

@@ -77,7 +77,7 @@ function Accept({ state, token, invited: { email, organization, role } }: Accept
           facts={[
             ['Organization', <Exact key="organization" text={organization} />],
             ['You', <Exact key="email" text={email} />],
-            ['Role', role],
+            ['Role', role === 'none' ? 'in the vaults that you are given' : role],
           ]}
         />
       </div>

@@ -73,7 +73,7 @@ function VaultPage({ vault }: { vault: VaultRecord }) {
           <VaultAccess />
         </Route>
         <Route path="/vaults/:vault/people">
-          <People />
+          <People vault={vault} />
         </Route>
         <Route path="/vaults/:vault/trash">
           <Trash />
