@@ -89,6 +89,7 @@ const operationIds = [
   'listSecretVersions',
   'listSessions',
   'listUsePresets',
+  'listVaultPeople',
   'listWebhookDeliveries',
   'logIn',
   'pollDeviceLogin',
