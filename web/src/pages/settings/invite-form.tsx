@@ -4,9 +4,9 @@ import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { InvitedMember, VaultGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
-import { useSession } from '../../session/session.tsx';
+import { LinkOnce } from '../../shared/invitation-link.tsx';
 import { roleChoices } from '../../shared/roles.ts';
-import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { GrantsField } from './grants-field.tsx';
 
@@ -25,18 +25,5 @@ export function InviteForm({ onClose }: { onClose: () => void }) {
       <ChoiceField form={form} name="role" label="Role in the organization" choices={roleChoices} />
       <GrantsField form={form} />
     </FormDialog>
-  );
-}
-
-export function LinkOnce({ email, token, onClose }: { email: string; token: string; onClose: () => void }) {
-  const { state } = useSession();
-  return (
-    <OnceDialog
-      title={`Invitation for ${email}`}
-      description="Send this link to the member. The first person to open it joins as this member."
-      token={`${state.base_url}/invite#${token}`}
-      what="link"
-      onClose={onClose}
-    />
   );
 }

@@ -6,6 +6,7 @@ import { type InvitedMember, type Member, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
 import { Collection } from '../../shared/collection.tsx';
+import { LinkOnce } from '../../shared/invitation-link.tsx';
 import { roleName } from '../../shared/roles.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,7 +17,7 @@ import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 import { AccessForm } from './access-form.tsx';
-import { InviteForm, LinkOnce } from './invite-form.tsx';
+import { InviteForm } from './invite-form.tsx';
 
 const columns: readonly Column<Member>[] = [
   {

@@ -7,12 +7,12 @@ import { get, post, put, query } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { GrantedRole, InvitedMember, List, Member, VaultGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
+import { LinkOnce } from '../../shared/invitation-link.tsx';
 import { grantedRoleChoices } from '../../shared/roles.ts';
 import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { ChoiceField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
-import { LinkOnce } from '../settings/invite-form.tsx';
 import { PersonField } from './person-field.tsx';
 
 interface Values {
