@@ -106,8 +106,9 @@ function lastEnd(inVault: readonly VaultRole[], action: Action): number {
 
 /** When the next role in a vault ends, and with it a part of the grant; null if none does. */
 export function nextEnd({ vaultRoles, within }: Grant): number | null {
-  const ends = [...vaultRoles.values()].flat().map(({ until }) => until);
-  return earliest(...ends, within && nextEnd(within));
+  let next = within && nextEnd(within);
+  for (const roles of vaultRoles.values()) for (const { until } of roles) next = earliest(next, until);
+  return next;
 }
 
 /** When a grant ends as a whole or in part; null if it doesn't. */
