@@ -62,6 +62,7 @@ export const takes = {
   secrets: {
     ...collection('secrets'),
     reveal: all('secrets:reveal'),
+    code: all('secrets:reveal'),
     versions: all('secrets:read'),
     rollback: all('secrets:write'),
     writeAll: all('secrets:write'),

@@ -114,6 +114,7 @@ const table = {
   'secret-id.revoked': 'revokes',
   'secret-id.updated': 'regrants',
   'secret-id.used': 'spends',
+  'secret.code_shown': 'uses',
   'secret.copied': 'exposes',
   'secret.created': 'creates',
   'secret.deleted': 'trashes',

@@ -9,7 +9,7 @@ import {
   nullableMoment,
   orderError,
 } from './resource-fields.ts';
-import { arrayFrom, count, flag, id, line, name, tags, timestamp } from './text.ts';
+import { arrayFrom, count, flag, id, line, name, noteText, tags, timestamp } from './text.ts';
 
 const largestValue = 64 * 1024;
 /** Versions are counted in four bytes. */
@@ -31,6 +31,11 @@ const secretFields = {
   value: secretValue,
   content_type: contentType.optional(),
   tags: tags.optional(),
+  note: noteText.optional(),
+  owner_id: id
+    .nullable()
+    .optional()
+    .describe('The member who is responsible for it. Naming another member requires `members:read`.'),
   enabled: flag.optional(),
   activation_date: nullableMoment,
   expiration_date: nullableMoment,
@@ -60,6 +65,8 @@ const exampleSecret = {
   name: 'DATABASE_URL',
   vault_id: exampleVaultId,
   content_type: 'text/plain',
+  note: '',
+  owner_id: null,
   enabled: true,
   activation_date: null,
   expiration_date: null,
@@ -72,6 +79,8 @@ export const secret = z
     type: z.literal('secret'),
     vault_id: id,
     content_type: z.string(),
+    note: z.string(),
+    owner_id: id.nullable(),
     enabled: z.boolean(),
     activation_date: timestamp.nullable(),
     expiration_date: timestamp.nullable(),

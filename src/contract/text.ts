@@ -86,7 +86,27 @@ export const name = shownLine(1, 255).meta({
   example: 'DATABASE_URL',
 });
 
+const longestNote = 4_096;
+
 export const description = line(0, 1024).meta({ id: 'Description', minLength: 0, maxLength: 1024 });
+
+/** Text of several lines, as it was typed. */
+export const noteText = z
+  .string({ error: 'must be a string' })
+  .refine(text => isSafeText(text.replace(/[\n\r\t]/g, '')), {
+    error: 'must not contain control characters other than line breaks and tabs, nor bidirectional ones',
+    abort: true,
+  })
+  .refine(text => characters(text) <= longestNote, {
+    error: `must be at most ${longestNote} characters long`,
+  })
+  .meta({
+    id: 'Note',
+    maxLength: longestNote,
+    description:
+      'Markdown, for people: what it is for, where it comes from. Not secret; encrypted in the database.',
+    example: 'Read-only. Created at *Settings → API* of the provider.',
+  });
 
 const mostTags = 15;
 

@@ -28,6 +28,12 @@ export const vaultReadQuery = z.strictObject({
     .describe(
       'Returns the one active secret with exactly this name. Takes precedence over the other parameters except `resource`.',
     ),
+  as: z
+    .literal('otp', { error: `${once}: otp` })
+    .optional()
+    .describe(
+      'With `name`: returns the current one-time code of a secret whose value is an `otpauth://totp/` address, instead of the value.',
+    ),
   format: z
     .enum(['map', 'env'], { error: `${once}: map, env` })
     .optional()
@@ -101,5 +107,17 @@ export const vaultReadNames = z
 export const vaultReadMap = z
   .record(z.string(), z.string())
   .meta({ id: 'VaultReadMap', description: 'With `format=map`: names and values.' });
+
+export const oneTimeCode = z
+  .object({
+    code: z.string(),
+    expires_in: z.int().describe('Seconds until the next code.'),
+  })
+  .meta({
+    id: 'SecretCode',
+    description: 'The current one-time code of a secret.',
+    example: { code: '123456', expires_in: 17 },
+  });
+export type OneTimeCode = z.output<typeof oneTimeCode>;
 
 export const message = z.object({ message: z.string() }).meta({ id: 'Message' });

@@ -9,10 +9,11 @@ import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keyAttributes } from '../resources/keys.ts';
+import { codeOf } from '../resources/one-time-codes.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import type { VaultAnswer } from './answer-cache.ts';
-import { answer, requestedOne } from './vault-answers.ts';
+import { answer, isOfValue, requestedOne } from './vault-answers.ts';
 import {
   collectionNames,
   type Fields,
@@ -26,7 +27,7 @@ type Content = readonly [body: unknown, requested: string, validUntil: number];
 
 export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
 
-export function toolAnswersWith({ store, stamps }: Parts, records: Records, visibility: Visibility) {
+export function toolAnswersWith({ store, stamps, now }: Parts, records: Records, visibility: Visibility) {
   const { openVault, look, list, byId, byName, refuseInactive, validUntil, present } = visibility;
 
   async function ofKind(reader: Reader, { kind, fields }: KindSelection, turns: Work): Promise<Content> {
@@ -49,6 +50,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
   function listed(reader: Reader, row: VerifiedResource, vault: OpenVault, fields: Fields): unknown {
     if (row.type !== 'secret') return present.listed(reader, row, vault);
     if (fields === 'names' || reader.namesOnly) return { id: row.id, name: row.name };
+    if (fields === 'code') return codeOf(present.value(row, vault), now(), 'as');
     return fields === 'value' ? present.secret(row, vault) : secretMetadata(row, vault);
   }
 
@@ -61,7 +63,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     const { kind, nameOrId, fields } = selection;
     const vault = await openVault(reader);
     const row = await (kind === 'secret' ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind));
-    if (reader.namesOnly && (kind !== 'secret' || fields === 'value')) throw namesAlone();
+    if (reader.namesOnly && (kind !== 'secret' || isOfValue(fields))) throw namesAlone();
     const shown = itself(reader, row, vault, fields);
     const content = selection.versioned ? Object.assign({}, shown, await versionOf(row)) : shown;
     return [content, requestedOne(row, fields), validUntil(row)];

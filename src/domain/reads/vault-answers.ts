@@ -99,10 +99,15 @@ function envLineOf([name, value]: readonly [name: string, value: string]): strin
   throw invalid('format', `can’t be env: ${name} can’t be written so that node, bash and docker all read it`);
 }
 
+/** Whether it is the value of a secret, or made from it. */
+export function isOfValue(fields: Fields): boolean {
+  return fields === 'value' || fields === 'code';
+}
+
 /** What is returned for one resource, as the log states it: a value or none, the private key or the public key. */
 export function requestedOne(row: ResourceRow, fields: Fields): string {
   if (row.type === 'certificate') return `certificate ${row.name}`;
-  if (row.type === 'secret') return `secret=${fields === 'value' ? 'value' : 'metadata'} ${row.name}`;
+  if (row.type === 'secret') return `secret=${isOfValue(fields) ? fields : 'metadata'} ${row.name}`;
   const half = fields === 'public-half' ? 'public' : heldBy(keyAttributes(row));
   return `key=${half} ${row.name}`;
 }

@@ -80,8 +80,11 @@ export interface ItemSelection {
   readonly versioned?: true;
 }
 
-/** How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself. */
-export type Fields = 'names' | 'metadata' | 'public-half' | 'value';
+/**
+ * How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself. A code is
+ * the current one-time code of a secret.
+ */
+export type Fields = 'names' | 'metadata' | 'public-half' | 'value' | 'code';
 
 /** Answers are cached in encoded form. */
 export interface AnswerEncoding {
@@ -118,7 +121,10 @@ export interface ReadRefusal extends LogReference {
 /** A result whose entry is in the log, so that it may be returned. */
 export type ReadResult = ReadAnswer | ReadUnchanged | ReadRefusal;
 
-/** The same text for selections with the same answer; null if the answer is specific to the access key. */
+/**
+ * The same text for selections with the same answer; null if the answer is specific to the access key, or to this
+ * moment.
+ */
 export function selectionKey(selection: Selection): string | null {
   switch (selection.of) {
     case 'vault':
@@ -130,6 +136,7 @@ export function selectionKey(selection: Selection): string | null {
     case 'kind':
       return `kind ${selection.kind} ${selection.fields}`;
     case 'item':
+      if (selection.fields === 'code') return null;
       return `item ${selection.kind} ${selection.fields}${selection.versioned ? '+version' : ''} ${selection.nameOrId}`;
     case 'access-key':
       return null;

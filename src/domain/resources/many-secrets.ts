@@ -41,7 +41,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
 
   /** A secret with the same name in the target gets a new version; otherwise a new secret is created there. */
   async function copyOf({ secret, value }: Opened, vaultId: string): Promise<SecretWrite> {
-    const { name, content_type, tags, enabled, activation_date: from, expiration_date: to } = secret;
+    const { name, content_type, tags, note, enabled, activation_date: from, expiration_date: to } = secret;
     const there = await store.resources.byName(vaultId, 'secret', name);
     if (there !== undefined) return { id: there.id, changes: { value: value(), content_type } };
     return {
@@ -50,6 +50,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       value: value(),
       content_type,
       tags,
+      note,
       enabled,
       activation_date: from === null ? null : Date.parse(from),
       expiration_date: to === null ? null : Date.parse(to),

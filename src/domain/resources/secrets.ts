@@ -1,4 +1,5 @@
 /** Secrets: values with versions. Seeing a secret and revealing its value are separate permissions. */
+import { type Caller, memberBehind } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import {
@@ -10,11 +11,13 @@ import {
   type Version,
 } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
+import type { OneTimeCode } from '../../contract/vault-read.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
+import { codeOf } from './one-time-codes.ts';
 import type { Records } from './records.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
@@ -26,11 +29,33 @@ type Outcome = PromiseSettledResult<Secret>;
 export type SecretWrite = SecretCreate | { readonly id: string; readonly changes: SecretUpdate };
 
 const defaultContentType = 'text/plain';
+const namingOthers = { because: 'You can’t name another member as the owner' };
 
-export function secretsWith({ guard }: Parts, records: Records) {
-  function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
-    if (!('id' in item)) return records.creation(permit, item.vault_id, newSecret(item));
-    return records.revision(permit, 'secret', item.id, row => changesOf(row, item.changes));
+export function secretsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  /** Naming another member must not reveal who is one. The owner that a secret has may stay, even if they left. */
+  async function checkOwner(caller: Caller, ownerId: string | null | undefined, before: string | null) {
+    if (ownerId == null || ownerId === before || ownerId === memberBehind(caller)) return;
+    await guard.mayShow(caller, ['members:read'], undefined, namingOthers);
+    const found = await store.organizations.member(caller.organizationId, ownerId);
+    if (found === undefined) throw invalid('owner_id', 'is not the id of a member');
+    stamps.member.believe(found);
+  }
+
+  async function newSecret(permit: MayWrite<'secret'>, body: SecretCreate): Promise<NewResource<'secret'>> {
+    await checkOwner(permit.caller, body.owner_id, null);
+    const { name, value, content_type: contentType = defaultContentType } = body;
+    return { type: 'secret', ...fieldsOf(body), name, value, contentType };
+  }
+
+  const changing = (permit: MayWrite<'secret'>, body: SecretUpdate) => async (row: ResourceRow) => {
+    await checkOwner(permit.caller, body.owner_id, ownerOf(row));
+    checkDates(row, body);
+    return fieldsOf(body);
+  };
+
+  async function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
+    if (!('id' in item)) return records.creation(permit, item.vault_id, await newSecret(permit, item));
+    return records.revision(permit, 'secret', item.id, changing(permit, item.changes));
   }
 
   /** Stores them in one transaction, whose refusal all share; null if a conflict may be due to just one. */
@@ -65,12 +90,12 @@ export function secretsWith({ guard }: Parts, records: Records) {
 
     async create(permit: Permit<'secrets:write'>, body: SecretCreate): Promise<Secret> {
       const vault = await records.openVault(permit, body.vault_id);
-      const [created] = await records.create(vault, [{ permit, ...newSecret(body) }]);
+      const [created] = await records.create(vault, [{ permit, ...(await newSecret(permit, body)) }]);
       return presentSecret(created!);
     },
 
     async update(permit: Permit<'secrets:write'>, id: string, body: SecretUpdate): Promise<Secret> {
-      return presentSecret(await records.revise(permit, 'secret', id, row => changesOf(row, body)));
+      return presentSecret(await records.revise(permit, 'secret', id, changing(permit, body)));
     },
 
     /**
@@ -100,6 +125,14 @@ export function secretsWith({ guard }: Parts, records: Records) {
       }));
     },
 
+    /** The current one-time code of a secret that is an `otpauth://totp/` address. Its use is recorded first. */
+    async code(permit: Permit<'secrets:reveal'>, id: string): Promise<OneTimeCode> {
+      const row = await records.find(permit, 'secret', id);
+      const open = await records.currentValue(row);
+      const show = () => codeOf(open(), now(), 'value');
+      return guard.reveal(permit, 'secret.code_shown', [revealedOf(row)], show);
+    },
+
     versions: (permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>> =>
       records.versions(permit, 'secret', id, query),
 
@@ -116,22 +149,14 @@ export function secretsWith({ guard }: Parts, records: Records) {
   return secrets;
 }
 
-function newSecret(body: SecretCreate): NewResource<'secret'> {
-  const { name, value, content_type: contentType = defaultContentType } = body;
-  return { type: 'secret', ...fieldsOf(body), name, value, contentType };
-}
-
-function changesOf(row: ResourceRow, body: SecretUpdate): ResourceChanges {
-  checkDates(row, body);
-  return fieldsOf(body);
-}
-
 function fieldsOf(body: SecretUpdate): ResourceChanges {
   return {
     name: body.name,
     value: body.value,
     contentType: body.content_type,
     tags: body.tags,
+    note: body.note,
+    ownerId: body.owner_id,
     enabled: body.enabled,
     activationDate: body.activation_date,
     expirationDate: body.expiration_date,
@@ -159,6 +184,11 @@ export function checkDates(
   }
 }
 
+function ownerOf(row: ResourceRow): string | null {
+  if (row.attributes === '{}') return null;
+  return (JSON.parse(row.attributes) as { owner_id?: string }).owner_id ?? null;
+}
+
 export function presentSecret({ row, labels }: Labelled): Secret {
   return {
     id: row.id,
@@ -167,6 +197,8 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     vault_id: row.vault_id,
     content_type: row.content_type!, // Only other types are stored without one.
     tags: labels.tags,
+    note: labels.description,
+    owner_id: ownerOf(row),
     enabled: row.enabled === 1,
     activation_date: isoOrNull(row.activation_date),
     expiration_date: isoOrNull(row.expiration_date),

@@ -25,6 +25,10 @@ export interface ResourceChanges {
   readonly name?: string | undefined;
   readonly tags?: Tags | undefined;
   readonly description?: string | undefined;
+  /** Of a secret. Stored as its description, which earlier releases keep when they change other fields. */
+  readonly note?: string | undefined;
+  /** Of a secret: the member who is responsible for it. */
+  readonly ownerId?: string | null | undefined;
   readonly enabled?: boolean | undefined;
   readonly activationDate?: number | null | undefined;
   readonly expirationDate?: number | null | undefined;
@@ -63,7 +67,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
 
   function creation(caller: Caller, { row: vault, sealer }: OpenVault, draft: NewResource): Write {
     const id = draft.id ?? newId();
-    const labels = { tags: draft.tags ?? {}, description: '' };
+    const labels = { tags: draft.tags ?? {}, description: draft.note ?? '' };
     const row = stamps.resource.create(now(), {
       id,
       organization_id: vault.organization_id,
@@ -74,7 +78,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       activation_date: draft.activationDate ?? null,
       expiration_date: draft.expirationDate ?? null,
       content_type: draft.contentType ?? null,
-      attributes: draft.attributes === undefined ? '{}' : JSON.stringify(draft.attributes),
+      attributes: attributesWith('{}', draft),
       labels: sealLabels({ id, type: draft.type }, sealer, labels),
       vault_key: null,
       version: 1,
@@ -97,7 +101,8 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     { beside = [], ...wanted }: ResourceChanges,
   ): Write<A> {
     const old = openLabels(before, sealer);
-    const labels = { tags: wanted.tags ?? old.tags, description: wanted.description ?? old.description };
+    const description = wanted.description ?? wanted.note ?? old.description;
+    const labels = { tags: wanted.tags ?? old.tags, description };
     const changes = { ...revisedColumns(before, wanted), labels: sealLabels(before, sealer, labels) };
     const row = stamps.resource.revise(before, changes, now());
     const details = { changed: changedMembers(wanted), version: row.version };
@@ -172,9 +177,16 @@ function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<R
     activation_date: or(wanted.activationDate, before.activation_date),
     expiration_date: or(wanted.expirationDate, before.expiration_date),
     content_type: or(wanted.contentType, before.content_type),
-    attributes: wanted.attributes === undefined ? before.attributes : JSON.stringify(wanted.attributes),
+    attributes: attributesWith(before.attributes, wanted),
     version: wanted.value === undefined ? before.version : before.version + 1,
   };
+}
+
+function attributesWith(before: string, { attributes, ownerId }: ResourceChanges): string {
+  const changed = attributes === undefined ? before : JSON.stringify(attributes);
+  if (ownerId === undefined) return changed;
+  const { owner_id, ...others } = JSON.parse(changed) as Record<string, unknown>;
+  return JSON.stringify(ownerId === null ? others : { ...others, owner_id: ownerId });
 }
 
 function flagOf(value: boolean | undefined): 0 | 1 | undefined {

@@ -3,26 +3,19 @@
  * must be entered exactly as shown, without spaces. A code is never accepted twice, nor after a newer one was
  * accepted.
  */
-import { createHmac } from 'node:crypto';
 import { equalBytes } from '../../keyring/keyring.ts';
+import { base32, codeAt } from '../../material/one-time-code.ts';
+
+export { base32, codeAt } from '../../material/one-time-code.ts';
 
 const stepLength = 30_000;
 /** Clocks differ, so one step in either direction is accepted. */
 const leeway = 1;
 const digits = 6;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const recoveryShape = /^[a-z2-7]{4}(-[a-z2-7]{4}){3}$/;
 
 export const seedSize = 20;
 const recoveryCodes = 10;
-
-export function codeAt(seed: Uint8Array, step: number): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(step));
-  const mac = createHmac('sha1', seed).update(counter).digest();
-  const number = mac.readUInt32BE(mac.at(-1)! & 0xf) & 0x7fff_ffff;
-  return String(number % 10 ** digits).padStart(digits, '0');
-}
 
 export function stepAt(now: number): number {
   return Math.floor(now / stepLength);
@@ -55,10 +48,4 @@ export function makeRecoveryCodes(random: (size: number) => Uint8Array): string[
 
 export function looksLikeRecoveryCode(code: string): boolean {
   return recoveryShape.test(code);
-}
-
-export function base32(bytes: Uint8Array): string {
-  let bits = '';
-  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
-  return bits.replace(/.{1,5}/g, five => alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]!);
 }

@@ -4,6 +4,7 @@ import { Failure, type FailureCode, invalid, statusOf } from '../../contract/err
 import { exampleId, id } from '../../contract/text.ts';
 import {
   message,
+  oneTimeCode,
   readSecret,
   vaultRead,
   vaultReadMap,
@@ -96,7 +97,9 @@ function success(components: Components): Json {
     description: 'Success',
     content: {
       'application/json': {
-        schema: components.schemaOf(z.union([vaultRead, vaultReadNames, readSecret, vaultReadMap])),
+        schema: components.schemaOf(
+          z.union([vaultRead, vaultReadNames, readSecret, vaultReadMap, oneTimeCode]),
+        ),
         examples: {
           vault: { value: { id: exampleId, name: 'production', secrets: [secret] } },
           names: {

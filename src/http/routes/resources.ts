@@ -5,6 +5,7 @@ import { once } from '../../base/memo.ts';
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
 import * as resource from '../../contract/resources.ts';
+import { oneTimeCode } from '../../contract/vault-read.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
 import { answerOf, bulkSecrets, givenNames } from './bulk.ts';
@@ -126,6 +127,14 @@ function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions
       bodyOptional: true,
       answer: resource.revealedSecret,
       handle: ({ permits: [permit], id, body }) => secrets.reveal(permit, id, body.version),
+    }),
+    route('POST /v1/secrets/{id}/code', {
+      operationId: 'showOneTimeCode',
+      summary:
+        'Show the current one-time code of a secret that is an `otpauth://totp/` address; recorded in the audit log',
+      needs: { all: ['secrets:reveal'] },
+      answer: oneTimeCode,
+      handle: ({ permits: [permit], id }) => secrets.code(permit, id),
     }),
     route('GET /v1/secrets/{id}/versions', {
       ...versionsOf('a secret’s', 'listSecretVersions'),

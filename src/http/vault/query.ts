@@ -20,9 +20,12 @@ export function selectionIn(url: string): Selection | Failure {
   }
 }
 
-function selectionOf({ secrets, include, resource, name, format }: VaultReadQuery): Selection {
+function selectionOf({ secrets, include, resource, name, as, format }: VaultReadQuery): Selection {
+  if (as !== undefined && (name === undefined || resource !== undefined))
+    throw invalid('as', 'requires name, and can’t be combined with resource');
   if (resource !== undefined) return { of: 'resource', id: resource };
-  if (name !== undefined) return { of: 'item', kind: 'secret', nameOrId: name, fields: 'value' };
+  const fields = as === undefined ? 'value' : 'code';
+  if (name !== undefined) return { of: 'item', kind: 'secret', nameOrId: name, fields };
   if (format !== undefined && secrets !== undefined) {
     throw invalid('format', 'can’t be combined with secrets=names, because it returns values');
   }

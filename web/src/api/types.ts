@@ -50,4 +50,5 @@ export { keyOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
 export type { Approval, WaitingApprovals } from '../../../src/contract/uses.ts';
+export type { OneTimeCode } from '../../../src/contract/vault-read.ts';
 export type { Delivery, Webhook, WebhookWithSecret } from '../../../src/contract/webhooks.ts';

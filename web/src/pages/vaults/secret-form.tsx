@@ -17,15 +17,18 @@ import { SidePanel } from '../../ui/dialog.tsx';
 import { FormButtons } from '../../ui/form-dialog.tsx';
 import { useRemark } from '../../ui/remark.ts';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { CheckField, TextField } from '../../ui/text-field.tsx';
+import { AreaField, CheckField, TextField } from '../../ui/text-field.tsx';
 import { note, noteUpdate } from '../../ui/toast.tsx';
 import { Generator } from './generator.tsx';
+import { OwnerField } from './owner-field.tsx';
 
 const empty = {
   name: '',
   value: '',
   content_type: 'text/plain',
   tags: '',
+  note: '',
+  owner_id: '',
   enabled: true,
   activation_date: '',
   expiration_date: '',
@@ -39,6 +42,8 @@ function valuesOf(secret: Secret, value: string): Values {
     value,
     content_type: secret.content_type,
     tags: tagLines(secret.tags),
+    note: secret.note,
+    owner_id: secret.owner_id ?? '',
     enabled: secret.enabled,
     activation_date: localOf(secret.activation_date),
     expiration_date: localOf(secret.expiration_date),
@@ -50,6 +55,7 @@ function bodyOf(values: Values, before: Secret | undefined): object {
   return {
     ...others,
     tags: tagsOf(values.tags),
+    owner_id: values.owner_id || null,
     activation_date: momentOf(values.activation_date),
     expiration_date: expiryOf(values.expiration_date, before?.expiration_date),
   };
@@ -113,8 +119,9 @@ export function EditSecret({ secret, current, onClose }: EditSecretProps) {
   );
 }
 
-function hasMore({ tags, activation_date, expiration_date, content_type, enabled }: Secret): boolean {
-  const isPlain = content_type === empty.content_type && enabled;
+function hasMore({ tags, activation_date, expiration_date, ...secret }: Secret): boolean {
+  const { content_type, enabled, note, owner_id } = secret;
+  const isPlain = content_type === empty.content_type && enabled && note === '' && owner_id === null;
   return !isPlain || Object.keys(tags).length > 0 || activation_date !== null || expiration_date !== null;
 }
 
@@ -165,14 +172,14 @@ const formats = [
   ['application/octet-stream;base64', 'Binary, as base64'],
 ] as const;
 
-/** Dates, tags, format and state: shown on request, or if one of them is set. */
+/** Dates, tags, note, owner, format and state: shown on request, or if one of them is set. */
 function MoreFields({ form, open }: { form: Form<Values>; open: boolean }) {
   const [shown, setShown] = useState(open);
   if (!shown) {
     return (
       <div>
         <Button look="quiet" size="small" onClick={() => setShown(true)}>
-          <ChevronDown className="size-4" aria-hidden /> Expiry, tags and more
+          <ChevronDown className="size-4" aria-hidden /> Expiry, tags, note and more
         </Button>
       </div>
     );
@@ -200,6 +207,15 @@ function MoreFields({ form, open }: { form: Form<Values>; open: boolean }) {
         ))}
       </datalist>
       <TagsField form={form} />
+      <AreaField
+        form={form}
+        name="note"
+        label="Note"
+        optional
+        rows={3}
+        hint="For people, in Markdown: what it is for, how it is renewed. Don’t write secrets here."
+      />
+      <OwnerField form={form} />
       <CheckField
         form={form}
         name="enabled"

@@ -1,4 +1,4 @@
-/** One secret: its value on demand, its dates and tags, its use rules, readers and versions. */
+/** One secret: its value or one-time code on demand, its note, dates and tags, its use rules, readers and versions. */
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { sentence } from '../../api/client.ts';
@@ -6,6 +6,7 @@ import type { Secret } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
+import { Who } from '../../shared/who.tsx';
 import { TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -14,6 +15,7 @@ import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 import { HiddenValue } from './hidden-value.tsx';
+import { OneTimeCode } from './one-time-code.tsx';
 import { revealSecret } from './reveal.ts';
 import { EditSecret } from './secret-form.tsx';
 import { SecretReaders } from './secret-readers.tsx';
@@ -64,7 +66,13 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
           mayReveal={may('secrets:reveal')}
           reveal={() => revealSecret(secret.id)}
         />
+        {may('secrets:reveal') && <OneTimeCode key={`code ${secret.version}`} secretId={secret.id} />}
       </PanelPart>
+      {secret.note !== '' && (
+        <PanelPart title="Note">
+          <p className="text-sm break-words whitespace-pre-wrap">{secret.note}</p>
+        </PanelPart>
+      )}
       <PanelPart title="Details">
         <SecretFacts secret={secret} />
       </PanelPart>
@@ -112,6 +120,7 @@ function SecretFacts({ secret }: { secret: Secret }) {
         ['Active from', secret.activation_date ? <Exact key="from" at={secret.activation_date} /> : 'always'],
         ['Expires', <Expiry key="expires" at={secret.expiration_date} />],
         ['Tags', Object.keys(secret.tags).length === 0 ? 'none' : <TagList key="tags" tags={secret.tags} />],
+        ['Owner', secret.owner_id ? <Who key="owner" id={secret.owner_id} /> : 'none'],
         ['Updated', <Exact key="updated" at={secret.updated_at} />],
         ['Created', <Exact key="created" at={secret.created_at} />],
         ['ID', <IdWithCopy key="id" id={secret.id} />],
