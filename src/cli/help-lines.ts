@@ -170,6 +170,26 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'vaults create NAME [flags]',
     summary: 'create a vault',
   },
+  'stages list': {
+    usage: 'stages list [flags]',
+    summary: 'print the stages and their vaults',
+  },
+  'stages show': {
+    usage: 'stages show NAME [flags]',
+    summary: 'compare the vaults of a stage',
+  },
+  'stages create': {
+    usage: 'stages create NAME VAULT VAULT... [flags]',
+    summary: 'create a stage',
+  },
+  'stages rename': {
+    usage: 'stages rename NAME OLD NEW [flags]',
+    summary: 'rename a secret in all vaults of a stage',
+  },
+  'stages delete': {
+    usage: 'stages delete NAME [flags]',
+    summary: 'delete a stage',
+  },
   'access-keys list': {
     usage: 'access-keys list [flags]',
     summary: 'print the access keys of a vault',
