@@ -62,6 +62,11 @@ function world(stored = [secret]) {
       found(one => one.type === type && one.name === name),
     refuseInactive: (one: VerifiedResource) => refused.push(one),
     validUntil: () => 7,
+    opened: async ({ value, name }: VerifiedResource) => ({
+      value: value ?? `value-of-${name}`,
+      values: [],
+      validUntil: 7,
+    }),
     present: {
       value: ({ value, name }: VerifiedResource) => value ?? `value-of-${name}`,
       secret: ({ name }: VerifiedResource) => ({ secret: name }),

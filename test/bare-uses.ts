@@ -44,7 +44,7 @@ export const rowOf = (said: Partial<Row> = {}): Row => ({
   vault_id: vaultId,
   deleted_at: null,
   value,
-  attributes: null,
+  attributes: '{}',
   ...said,
 });
 
@@ -211,6 +211,7 @@ export class BareUses {
           if (!this.isSeen) throw new Failure('NOT_FOUND', { because: 'restricted' });
         },
         present: { value: (row: Row) => row.value },
+        opened: async (row: Row) => ({ value: row.value, values: [] }),
       },
       records: {
         openValue: (_: unknown, __: unknown, stored: string) => stored,

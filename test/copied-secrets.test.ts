@@ -6,13 +6,14 @@ import { manySecretsWith } from '../src/domain/resources/many-secrets.ts';
 
 it('tells a caller whose rights were withdrawn meanwhile nothing, even if there is nothing to copy', async () => {
   const dates = { activation_date: null, expiration_date: null, created_at: 0, updated_at: 0 };
-  const row = { id: 's', vault_id: 'v', name: 'ONE', version: 1, ...dates };
+  const row = { id: 's', vault_id: 'v', name: 'ONE', version: 1, attributes: '{}', ...dates };
   const records = {
     openVault: async () => ({ row: { id: 'v' } }),
     find: async () => row,
     version: async () => ({ value: Buffer.of() }),
     vaultOf: async () => ({ sealer: null }),
     openLabels: () => ({ tags: {}, description: '' }),
+    references: { opened: () => null },
   };
   const copied = (confirm: () => Promise<void>) => {
     const { copy } = manySecretsWith({ guard: { confirm } } as never, records as never, {} as never);

@@ -23,9 +23,11 @@ interface Key {
 interface World {
   readonly keys?: readonly Key[];
   readonly identities?: readonly Restrictions[];
+  /** Whether templates refer to it, or to something in it. */
+  readonly referred?: boolean;
 }
 
-function checkIn({ keys = [], identities = [] }: World) {
+function checkIn({ keys = [], identities = [], referred = false }: World) {
   const asked: unknown[] = [];
   const answer =
     (rows: readonly object[]) =>
@@ -47,6 +49,7 @@ function checkIn({ keys = [], identities = [] }: World) {
     store: {
       credentials: { ofVault: answer(rows) },
       identities: { ofVault: answer(identities.map(one => ({ narrowing: JSON.stringify(one) }))) },
+      references: { hasReferrers: async () => referred, hasReferrersInto: async () => referred },
     },
     stamps: { credential: believed, identity: believed },
     guard,
@@ -199,5 +202,17 @@ describe('a change by somebody who may not read the value', () => {
     ]);
     assert.deepEqual(await looks(was, editor), [], 'they may read it');
     assert.deepEqual(await looks(resource, admin), [], 'nothing changes');
+  });
+
+  it('shows it to the readers of templates that contain it, unless they could read it before', async () => {
+    const referred = { referred: true };
+    assert.equal(await isShown(referred, disabled, enabled), true);
+    assert.equal(await isShown(referred, { deleted_at: 5 }, { deleted_at: null }), true);
+    assert.equal(await isShown(referred, {}, {}, 'earlier'), true);
+    assert.equal(await isShown(referred, {}, renamed), false, 'a template refers to it by its id');
+    assert.equal(await isShown(referred, disabled, enabled, 'new'), false, 'a value of their own');
+    assert.equal(await isShown(referred, { ...vault, deleted_at: 5 }, { deleted_at: null }), true);
+    assert.equal(await isShown(referred, disabled, enabled, 'same', editor), false);
+    assert.equal(await isShown(referred, { ...disabled, type: 'key' }, enabled), false, 'only secrets');
   });
 });

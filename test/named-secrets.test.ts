@@ -30,6 +30,7 @@ const rowOf = (name: string, more: Partial<ResourceRow> = {}): ResourceRow =>
     expiration_date: null,
     deleted_at: null,
     content_type: 'a/b',
+    attributes: '{}',
     version: 3,
     created_at: now - 9,
     updated_at: now - 1,

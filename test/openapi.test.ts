@@ -76,6 +76,7 @@ const operationIds = [
   'getOverview',
   'getProofPasskeyOptions',
   'getRequestLog',
+  'getSecretReferences',
   'getSetUpPasskeyOptions',
   'getSignInPasskeyOptions',
   'getWebhookDelivery',

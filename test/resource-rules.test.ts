@@ -347,7 +347,7 @@ describe('several secrets', () => {
   it('that were purged meanwhile are not found, and one that was not copied is not removed', async () => {
     // Stand-ins: what was found has no version any more, or can't be written.
     const dates = { activation_date: null, expiration_date: null, created_at: 0, updated_at: 0 };
-    const row = { id: 's', vault_id: 'v', ...dates };
+    const row = { id: 's', vault_id: 'v', attributes: '{}', ...dates };
     const guard = {
       reveal: async (_p: unknown, _v: unknown, _s: unknown, open: () => unknown) => open(),
     };
@@ -358,6 +358,7 @@ describe('several secrets', () => {
       vaultOf: async () => ({}),
       openLabels: () => ({ tags: {} }),
       openValue: () => 'x',
+      references: { opened: () => null },
       openVault: async () => ({ row: { id: 'target' } }),
     };
     const removed: string[] = [];

@@ -57,6 +57,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
+  409: 'CONFLICT',
   410: 'GONE',
   429: 'RATE_LIMITED',
   502: 'UNAVAILABLE',

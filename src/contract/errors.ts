@@ -22,6 +22,11 @@ const kinds = {
   FORBIDDEN: { status: 403, because: 'not_allowed', message: 'Forbidden' },
   NOT_ACTIVE: { status: 403, because: 'not_active', message: 'Resource not active' },
   NOT_FOUND: { status: 404, because: 'not_found', message: 'Resource not found' },
+  UNRESOLVED: {
+    status: 409,
+    because: 'unresolved',
+    message: 'A reference in this secret can’t be resolved',
+  },
   EXPIRED: { status: 410, because: 'resource_expired', message: 'Resource expired' },
   // Defined by HTTP, not by the API. Clients and proxies retry automatically after the first.
   REQUEST_TIMEOUT: {

@@ -62,6 +62,12 @@ export const requestLog = z
     access_key_id: id.nullable(),
     narrowing: keyNarrowing.nullable(),
     requested: z.string(),
+    via: z
+      .array(z.object({ secret_id: id, template_id: id }))
+      .nullable()
+      .describe(
+        'For an entry about secrets of this vault to which templates refer: the secrets whose values were part of the answer, each with the template. Otherwise null.',
+      ),
     tool: z.string().nullable(),
     user_agent: z.string(),
     duration_ms: z.number(),
@@ -88,6 +94,7 @@ export const requestLog = z
       access_key_id: '0199a3c4-4444-7abc-8def-0123456789ab',
       narrowing: null,
       requested: 'secrets',
+      via: null,
       tool: null,
       duration_ms: 0.8,
       reason: null,
@@ -179,7 +186,16 @@ export const secretReaders = z
     complete: z.boolean().describe('False if only the newest entries were searched.'),
     data: z
       .array(
-        z.object({ kind: z.string(), id: z.string(), name: z.string(), reads: z.int(), last_at: timestamp }),
+        z.object({
+          kind: z.string(),
+          id: z.string(),
+          name: z.string(),
+          reads: z.int(),
+          last_at: timestamp,
+          via: z
+            .array(z.object({ id, name: z.string() }))
+            .describe('The templates through which the value was read, as far as you may see them.'),
+        }),
       )
       .describe('Newest first. The name is empty if the access key no longer exists.'),
   })
@@ -189,7 +205,16 @@ export const secretReaders = z
       version: 3,
       since: exampleTimes.created_at,
       complete: true,
-      data: [{ kind: 'access-key', id: exampleId, name: 'web', reads: 12, last_at: exampleTimes.created_at }],
+      data: [
+        {
+          kind: 'access-key',
+          id: exampleId,
+          name: 'web',
+          reads: 12,
+          last_at: exampleTimes.created_at,
+          via: [],
+        },
+      ],
     },
   });
 export type SecretReaders = z.output<typeof secretReaders>;

@@ -16,10 +16,18 @@ export const secretsReveal = z
   .strictObject({ secret_ids: secretIds })
   .meta({ id: 'SecretsReveal', example: { secret_ids: [exampleId] } });
 
-export const revealedSecrets = z.object({ data: z.array(revealedSecret) }).meta({
-  id: 'RevealedSecrets',
-  description: 'The secrets with their values, in the order of the request.',
-});
+export const revealedSecrets = z
+  .object({
+    data: z.array(revealedSecret),
+    unresolved: z
+      .array(z.string())
+      .optional()
+      .describe('The names of templates that were left out because a reference can’t be resolved.'),
+  })
+  .meta({
+    id: 'RevealedSecrets',
+    description: 'The secrets with their values, in the order of the request.',
+  });
 export type RevealedSecrets = z.output<typeof revealedSecrets>;
 
 export const secretsCopy = z

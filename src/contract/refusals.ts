@@ -34,6 +34,7 @@ export const refusalReasons = [
   'disabled',
   'not_active',
   'resource_expired',
+  'unresolved',
   'invalid_request',
   'not_allowed',
   // The service.

@@ -5,7 +5,7 @@ import { searchQuery } from './common.ts';
 import { keyCreate } from './keys.ts';
 import { commonFields, exampleCommon, resourceTypes } from './resource-fields.ts';
 import { secretCreate } from './secrets.ts';
-import { description, exampleId, id, line, name, oneOf, tags, timestamp } from './text.ts';
+import { arrayUpTo, description, exampleId, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export * from './certificates.ts';
 export * from './keys.ts';
@@ -49,7 +49,18 @@ export type MixedQuery = z.output<typeof mixedQuery>;
 
 // Vaults
 
-const vaultFields = { name, description: description.optional(), tags: tags.optional() };
+const mostReferring = 100;
+
+const referableFrom = arrayUpTo(mostReferring, id)
+  .refine(ids => new Set(ids).size === ids.length, { error: 'must not contain an id twice' })
+  .describe('The ids of the vaults whose templates may refer to the secrets of this one.');
+
+const vaultFields = {
+  name,
+  description: description.optional(),
+  tags: tags.optional(),
+  referable_from: referableFrom.optional(),
+};
 export const vaultCreate = z.strictObject(vaultFields).meta({
   id: 'VaultCreate',
   example: { name: 'production', description: 'What production needs', tags: { team: 'payments' } },
@@ -60,10 +71,27 @@ export const vaultUpdate = z
 export type VaultCreate = z.output<typeof vaultCreate>;
 export type VaultUpdate = z.output<typeof vaultUpdate>;
 
-export const vault = z.object({ ...commonFields, type: z.literal('vault'), description: z.string() }).meta({
-  id: 'Vault',
-  example: { ...exampleCommon, type: 'vault', name: 'production', description: 'What production needs' },
-});
+export const vault = z
+  .object({
+    ...commonFields,
+    type: z.literal('vault'),
+    description: z.string(),
+    referable_from: z
+      .array(id)
+      .describe(
+        'The ids of the vaults whose templates may refer to the secrets of this one, as far as you may see them.',
+      ),
+  })
+  .meta({
+    id: 'Vault',
+    example: {
+      ...exampleCommon,
+      type: 'vault',
+      name: 'production',
+      description: 'What production needs',
+      referable_from: [],
+    },
+  });
 export type Vault = z.output<typeof vault>;
 
 const mostCounted = 100;

@@ -1,4 +1,5 @@
 /** Request and response schemas for secrets: metadata in one schema, the value in another. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written so
 import { z } from 'zod';
 import { pageLimit, pageNumber } from './common.ts';
 import {
@@ -9,9 +10,10 @@ import {
   nullableMoment,
   orderError,
 } from './resource-fields.ts';
-import { arrayFrom, count, flag, id, line, name, noteText, tags, timestamp } from './text.ts';
+import { secretKinds } from './templates.ts';
+import { arrayFrom, count, flag, id, line, name, noteText, oneOf, tags, timestamp } from './text.ts';
 
-const largestValue = 64 * 1024;
+export const largestValue = 64 * 1024;
 /** Versions are counted in four bytes. */
 const latestVersion = 2_147_483_647;
 
@@ -26,9 +28,14 @@ export const secretValue = z
 
 const contentType = line(1, 255).meta({ minLength: 1, maxLength: 255, example: 'text/plain' });
 
+const kind = oneOf(secretKinds).describe(
+  'The value of a `template` contains references: `${NAME}` to a secret of the same vault, `${vault:VAULT/NAME}` to one of another vault. They are resolved wherever a value is returned. A `value`, the default, is returned as it is.',
+);
+
 const secretFields = {
   name,
   value: secretValue,
+  kind: kind.optional(),
   content_type: contentType.optional(),
   tags: tags.optional(),
   note: noteText.optional(),
@@ -64,6 +71,7 @@ const exampleSecret = {
   type: 'secret',
   name: 'DATABASE_URL',
   vault_id: exampleVaultId,
+  kind: 'value',
   content_type: 'text/plain',
   note: '',
   owner_id: null,
@@ -78,6 +86,7 @@ export const secret = z
     ...commonFields,
     type: z.literal('secret'),
     vault_id: id,
+    kind,
     content_type: z.string(),
     note: z.string(),
     owner_id: id.nullable(),
@@ -97,7 +106,14 @@ export const revealedSecret = secret.extend({ value: z.string() }).meta({
 export type RevealedSecret = z.output<typeof revealedSecret>;
 
 export const secretReveal = z
-  .strictObject({ version: count(1, latestVersion).optional() })
+  .strictObject({
+    version: count(1, latestVersion).optional(),
+    resolve: flag
+      .optional()
+      .describe(
+        'If false, the value of a template is its text. A reference to a secret that you may not see is shown as `${}`.',
+      ),
+  })
   .meta({ id: 'SecretReveal', example: { version: 1 } });
 export const rollback = z
   .strictObject({ version: count(1, latestVersion) })
@@ -162,3 +178,35 @@ export const bulkAnswer = z
   })
   .meta({ id: 'BulkAnswer', example: { results: [{ index: 0, status: 200, secret: exampleSecret }] } });
 export type BulkAnswer = z.output<typeof bulkAnswer>;
+
+const linkedSecret = z.object({
+  id,
+  name: z.string(),
+  vault_id: id,
+  vault_name: z.string().nullable().describe('Null if you may not see the vault.'),
+  active: z.boolean(),
+  direct: z.boolean().describe('False if there are other templates in between.'),
+});
+export type LinkedSecret = z.output<typeof linkedSecret>;
+
+const exampleLinked = {
+  id: exampleCommon.id,
+  name: 'DATABASE_URL',
+  vault_id: exampleVaultId,
+  vault_name: 'production',
+  active: true,
+  direct: true,
+};
+
+export const secretLinks = z
+  .object({
+    refers_to: z.array(linkedSecret).describe('The secrets that the template refers to.'),
+    used_by: z.array(linkedSecret).describe('The templates that contain the secret, nearest first.'),
+    complete: z.boolean().describe('False if there are more than are shown.'),
+  })
+  .meta({
+    id: 'SecretLinks',
+    description: 'Only secrets that you may see, and what is reached through those.',
+    example: { refers_to: [], used_by: [exampleLinked], complete: true },
+  });
+export type SecretLinks = z.output<typeof secretLinks>;

@@ -125,7 +125,11 @@ const certificate = z.object({
 
 export { decryption, signature, verification };
 export const secretUse = z.union([useAnswer, verdict]);
-export const secretList = z.object({ vault, secrets: z.array(secret) });
+export const secretList = z.object({
+  vault,
+  secrets: z.array(secret),
+  unresolved: z.array(z.string()).optional(),
+});
 export const oneSecret = secret;
 export const keyList = z.object({ vault, keys: z.array(z.union([key, nameOnly, expired])) });
 export const oneKey = key.extend({ pem: z.string() });

@@ -81,6 +81,10 @@ export const vaultRead = z
   .object({
     ...vault,
     secrets: z.array(readSecret),
+    unresolved: z
+      .array(z.string())
+      .optional()
+      .describe('The names of templates that were left out because a reference can’t be resolved.'),
     keys: z
       .array(z.union([readKey, expired]))
       .optional()

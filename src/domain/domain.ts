@@ -39,6 +39,7 @@ import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
 import { stagesWith } from './resources/stages.ts';
+import { usedByWith } from './resources/used-by.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
@@ -118,6 +119,7 @@ export function domainWith(given: DomainParts) {
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
+    usedBy: usedByWith(parts, records),
     manySecrets: manySecretsWith(parts, records, secrets),
     comparisons,
     stages: stagesWith(parts, records, comparisons),

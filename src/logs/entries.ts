@@ -23,6 +23,8 @@ export interface RequestEntry {
   readonly tool: string | null;
   readonly user_agent: string;
   readonly duration_ms: number;
+  /** The secrets of this vault whose values were part of the answer, each with the template that refers to it. */
+  readonly via?: readonly (readonly [secretId: string, templateId: string])[];
   /** Null if the request id is the id of this entry. */
   readonly request_id: string | null;
   /** How many refusals, identical except for the time, the entry represents; one if omitted. */

@@ -21,7 +21,9 @@ export const planes = ['reading', 'management', 'uses'] as const;
 export type PlaneName = (typeof planes)[number];
 
 /** Any other status counts as `other`. */
-const codes = [200, 204, 206, 302, 303, 304, 400, 401, 403, 404, 405, 408, 410, 413, 429, 500, 503] as const;
+const codes = [
+  200, 204, 206, 302, 303, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 429, 500, 503,
+] as const;
 export const statuses = [...codes.map(code => `${code}` as const), 'other'] as const;
 
 export const soon = ['1d', '7d', '30d'] as const;

@@ -31,6 +31,7 @@ import { oauthGrants } from './records/oauth-grants.ts';
 import { organizations } from './records/organizations.ts';
 import { outbox } from './records/outbox.ts';
 import { overview } from './records/overview.ts';
+import { references } from './records/references.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
 import { stages } from './records/stages.ts';
@@ -197,6 +198,7 @@ function nounsOf(engine: Engine) {
     givenNames: givenNames(engine),
     memberGroups: memberGroups(engine),
     useRules: rulesForUse(engine),
+    references: references(engine),
     approvals: approvals(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),

@@ -3,7 +3,7 @@ import { each, operationsOver } from '../../client/admin.ts';
 import type { Secret, Vault } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { printable } from '../terminal/terminal.ts';
-import { askJson } from './remote.ts';
+import { askJson, RefusedRequest } from './remote.ts';
 import { isId, unknownSecret } from './secret.ts';
 import { type Settings, settingsFor } from './settings.ts';
 
@@ -90,6 +90,18 @@ export function adminOf(url: string, key: string) {
     },
     /** In the order of the ids. */
     reveal: (ids: readonly string[]) => inTurn(ids, id => operations.revealSecret({ id })),
+    /** The same without templates that can't be resolved. */
+    revealEach: async (all: readonly Secret[], onUnresolved: (secret: Secret) => void) => {
+      const found = await inTurn(all, one =>
+        operations.revealSecret({ id: one.id }).catch(error => {
+          if (one.kind !== 'template' || !(error instanceof RefusedRequest) || error.status !== 400)
+            throw error;
+          onUnresolved(one);
+          return [];
+        }),
+      );
+      return found.flat();
+    },
   };
 }
 

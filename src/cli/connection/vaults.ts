@@ -4,6 +4,7 @@
  */
 import type { NamedSecret, VaultReadSecret } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { note } from '../terminal/terminal.ts';
 import { ask, jsonOf, RefusedRequest, refusalOf } from './remote.ts';
 import { isId, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
@@ -16,6 +17,11 @@ export interface Snapshot {
   readonly secrets: readonly ReadSecret[];
   /** Unchanged as long as no secret changes. */
   readonly tag: string;
+}
+
+interface Omitting {
+  /** The names of templates that were left out. */
+  readonly unresolved?: readonly string[];
 }
 
 interface ListedVault {
@@ -49,7 +55,10 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
     const answer = await ask(url, { path: path + query, key, etag: tag ?? null });
     if (answer.status === 304) return null;
     if (answer.status !== 200) throw refusalOf(url, answer);
-    return { body: jsonOf(url, answer) as Snapshot & ReadSecret, tag: answer.headers.get('etag') ?? '' };
+    return {
+      body: jsonOf(url, answer) as Snapshot & ReadSecret & Omitting,
+      tag: answer.headers.get('etag') ?? '',
+    };
   };
   const mine = (vault: Snapshot['vault']) => {
     if (named === null || isId(named) || vault.name === named.normalize('NFC')) return vault;
@@ -64,7 +73,8 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
     read: async known => {
       const found = await asked('', known);
       if (found === null) return null;
-      const { id, name, secrets } = found.body;
+      const { id, name, secrets, unresolved } = found.body;
+      noteUnresolved(unresolved);
       if (secrets.some(({ value }) => value === undefined))
         throw new RefusedRequest('the access key may only read names', 403);
       return { vault: mine({ id, name }), secrets, tag: found.tag };
@@ -79,6 +89,10 @@ function withAccessKey(url: string, key: string, named: string | null): ListedVa
     },
     names: listed,
   };
+}
+
+export function noteUnresolved(names: readonly string[] = []): void {
+  for (const name of names) note(`${name} is left out: a reference in it can’t be resolved`);
 }
 
 /** Logs in on first use, and again when the access key has expired, because a program may run longer than that. */
@@ -120,7 +134,8 @@ function withApiKey(url: string, key: string, named: string | null): ListedVault
       const listed = await admin.secrets(vault.id, 'active');
       const tag = JSON.stringify(listed.map(({ id, name, version }) => [id, name, version]));
       if (tag === known) return null;
-      return { vault, secrets: await admin.reveal(listed.map(({ id }) => id)), tag };
+      const secrets = await admin.revealEach(listed, one => noteUnresolved([one.name]));
+      return { vault, secrets, tag };
     },
     one: async name => {
       const { admin, vault } = await found;

@@ -25,6 +25,8 @@ interface Planned {
   readonly item: Item;
   readonly deed: Deed;
   readonly id: string | null;
+  /** If it was a template before. */
+  readonly becomes?: { readonly kind: 'value' } | undefined;
 }
 
 export const command = commandOf({
@@ -64,10 +66,12 @@ async function planFor(
   items: readonly Item[],
   skips: boolean,
 ): Promise<Planned[]> {
-  const known = new Map((await admin.secrets(vaultId)).map(({ id, name }) => [name, id]));
+  const known = new Map((await admin.secrets(vaultId)).map(secret => [secret.name, secret]));
   return items.map(item => {
-    const id = item.kind === 'secret' ? (known.get(item.name.normalize('NFC')) ?? null) : null;
-    return { item, id, deed: id === null ? 'create' : skips ? 'skip' : 'update' };
+    const found = item.kind === 'secret' ? known.get(item.name.normalize('NFC')) : undefined;
+    const id = found?.id ?? null;
+    const becomes = found?.kind === 'template' ? { kind: 'value' as const } : undefined;
+    return { item, id, becomes, deed: id === null ? 'create' : skips ? 'skip' : 'update' };
   });
 }
 
@@ -100,8 +104,8 @@ async function carryOut(
 }
 
 async function storeSecrets(admin: Admin, vaultId: string, part: readonly Planned[]): Promise<string[]> {
-  const items = part.flatMap(({ item: { kind, ...body }, id }) =>
-    !('value' in body) ? [] : id === null ? { vault_id: vaultId, ...body } : { id, ...body },
+  const items = part.flatMap(({ item: { kind, ...body }, id, becomes }) =>
+    !('value' in body) ? [] : id === null ? { vault_id: vaultId, ...body } : { id, ...body, ...becomes },
   );
   const { results } = await admin.writeSecrets({ body: { items } });
   return results.flatMap(({ index, error }) => {

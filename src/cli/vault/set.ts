@@ -1,4 +1,5 @@
 /** `strongroom set`: creates a secret or gives it a new value. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written so
 import type { Secret, SecretUpdate } from '../../client/api.ts';
 import { flag, type readCommand, repeated, text, whole } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
@@ -16,6 +17,9 @@ const options = {
   ...serviceOptions,
   generate: flag('generate a random value of letters and digits; it is not printed'),
   length: whole('N', 'the length of a generated value (default: 32)', 32, 8, 1_024),
+  template: flag(
+    'the value contains references: ${NAME} to a secret of the vault, ${vault:VAULT/NAME} to another vault’s',
+  ),
   'keep-value': flag('change only tags, expiry and content type'),
   'content-type': text('TYPE', 'the content type of the value, for example application/json'),
   tag: tagOption('add a tag, or replace its value'),
@@ -41,7 +45,10 @@ export const command = commandOf({
     const value = await valueIn(values, name, given);
     const vault = await admin.vault(settings.vault);
     const existing = await admin.search(vault.id, name);
-    const body = { ...(value === null ? {} : { value }), ...fieldsIn(values, existing) };
+    const body = {
+      ...(value === null ? {} : { value, ...kindIn(values, existing) }),
+      ...fieldsIn(values, existing),
+    };
     if (existing === null && value === null) throw unknownSecret(name);
     const stored = await (existing === null
       ? admin.createSecret({ body: { vault_id: vault.id, name, value: value!, ...body } })
@@ -81,4 +88,10 @@ function fieldsIn(values: Values, existing: Secret | null): Omit<SecretUpdate, '
     ...(tag.length + removed.length === 0 ? {} : { tags }),
     ...(expires === null ? {} : { expiration_date: expires.at }),
   };
+}
+
+/** A value replaces a template, unless it is one. */
+function kindIn(values: Values, existing: Secret | null): Pick<SecretUpdate, 'kind'> {
+  if (values.template) return { kind: 'template' };
+  return existing?.kind === 'template' ? { kind: 'value' } : {};
 }

@@ -52,6 +52,12 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
     return state === 'active' || (state === 'not-active' && isLater);
   }
 
+  /** Whether templates contain it, whose readers could then read it. */
+  async function isReferredTo({ id, type }: ResourceRow): Promise<boolean> {
+    if (type === 'vault') return store.references.hasReferrersInto(id);
+    return type === 'secret' && store.references.hasReferrers(id);
+  }
+
   return async (caller, before, after, value) => {
     const isVault = before.type === 'vault';
     const kinds = isVault ? resourceKinds : [before.type as ResourceKind];
@@ -63,7 +69,10 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
     const isAnew = (view: View) =>
       isVault || (readerSeesName(view, after.name) && !(isShown && readerSeesName(view, before.name)));
     const views = (await viewsOf(before)).filter(isAnew);
-    const shown = kinds.filter(kind => views.some(view => readerSeesKind(view, kind)));
+    const isReferred = !isShown && (await isReferredTo(before));
+    const shown = kinds.filter(
+      kind => (isReferred && kind === 'secret') || views.some(view => readerSeesKind(view, kind)),
+    );
     await guard.mayShow(
       caller,
       shown.map(kind => readsValue[kind]),

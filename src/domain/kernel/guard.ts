@@ -173,16 +173,22 @@ export function guardWith({
     return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
   }
 
-  /** Each subject gets an entry, and all entries are durable before `open` runs. */
+  /**
+   * Each subject gets an entry, and all entries are durable before `open` runs. `contained` is what the subjects
+   * contain of others, whose vaults permit that, and needs no permission of the caller.
+   */
   async function reveal<T, A extends RevealAction>(
     permit: Permit<A>,
     verb: AuditAction,
     subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
     open: () => T,
+    contained: readonly Revealed<never>[] = [],
   ): Promise<T> {
     for (const subject of subjects) await checkReach(permit, subject);
     const entries = (by: Caller) =>
-      subjects.map(subject => entryOf(by, verb, 'allowed', subject, null, subject.details));
+      [...subjects, ...contained].map(subject =>
+        entryOf(by, verb, 'allowed', subject, null, subject.details),
+      );
     await commit(permit.caller, { verb, subject: subjects[0], entries, statements: [], touches: [] });
     return open();
   }

@@ -151,9 +151,10 @@ export function matching(
 ): RequestLog[] {
   return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
-    .map(({ organization_id, narrowing = null, reason, ...entry }) => ({
+    .map(({ organization_id, narrowing = null, via, reason, ...entry }) => ({
       ...entry,
       narrowing,
+      via: via?.map(([secret_id, template_id]) => ({ secret_id, template_id })) ?? null,
       receipt: receiptOf(entry.id, hash),
       verified,
       reason: reason === undefined ? null : reasonFor(filter, reason),

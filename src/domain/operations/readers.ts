@@ -10,6 +10,7 @@ import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
 import { iso } from '../../contract/text.ts';
 import type { RequestFilter } from '../../store/records/request-logs.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
@@ -19,33 +20,56 @@ export type Readers = ReturnType<typeof readersWith>;
 
 type Reader = SecretReaders['data'][number];
 
+interface KeyReads {
+  readonly reads: number;
+  readonly last_at: string;
+  /** The ids of the templates through which it was read. */
+  readonly via: ReadonlySet<string>;
+}
+
 /** In entries. */
 const mostRead = 10_000;
 const mostRevealed = 500;
 
 export function readersWith({ store, stamps, guard, ledger, shown }: Parts & LogParts, records: Records) {
   /** A key that can't see the name got the other secrets. A deleted key may have seen it. */
-  async function keyNamed(id: string, secret: string): Promise<{ name: string } | null> {
+  async function keyNamed(id: string, secret: string | null): Promise<{ name: string } | null> {
     const row = await store.credentials.byId(id);
     if (row === undefined) return { name: '' };
     const { name, narrowing } = stamps.credential.believe(row);
     const { names = null } = JSON.parse(narrowing) as { names?: readonly string[] | null };
-    return names === null || names.some(pattern => matchesPattern(pattern, secret)) ? { name } : null;
+    return secret === null || names === null || names.some(pattern => matchesPattern(pattern, secret))
+      ? { name }
+      : null;
   }
 
-  async function byAccessKeys(filter: RequestFilter, name: string) {
-    const found = new Map<string, { reads: number; last_at: string }>();
+  /** Those of these templates that the caller may see. */
+  async function templatesNamed({ caller }: Permit, ids: ReadonlySet<string>): Promise<Reader['via']> {
+    const found: Reader['via'] = [];
+    for (const id of ids) {
+      const row = await store.resources.byId(caller.organizationId, id);
+      if (row !== undefined && allows(caller, 'secrets:read', row.vault_id))
+        found.push({ id, name: stamps.resource.believe(row).name });
+    }
+    return found;
+  }
+
+  async function byAccessKeys(permit: Permit, filter: RequestFilter, secret: ResourceRow) {
+    const found = new Map<string, KeyReads>();
     let looked = 0;
     for await (const entry of newestRequests(store, shown, filter, mostRead)) {
       looked++;
-      if (entry.access_key_id === null || !gives(entry, name)) continue;
-      const { reads, last_at } = found.get(entry.access_key_id) ?? { reads: 0, last_at: entry.created_at };
-      found.set(entry.access_key_id, { reads: reads + entry.count, last_at });
+      const through = entry.via?.find(({ secret_id }) => secret_id === secret.id)?.template_id;
+      if (entry.access_key_id !== null && (through !== undefined || gives(entry, secret.name)))
+        found.set(entry.access_key_id, withRead(found.get(entry.access_key_id), entry, through));
     }
     const readers: Reader[] = [];
-    for (const [id, of] of found) {
-      const key = await keyNamed(id, name);
-      if (key !== null) readers.push({ kind: 'access-key', id, name: key.name, ...of });
+    for (const [id, { reads, last_at, via }] of found) {
+      // Through a template, the key need not see the name.
+      const key = await keyNamed(id, via.size === 0 ? secret.name : null);
+      if (key === null) continue;
+      const templates = await templatesNamed(permit, via);
+      readers.push({ kind: 'access-key', id, name: key.name, reads, last_at, via: templates });
     }
     return { readers, complete: looked < mostRead };
   }
@@ -64,6 +88,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
         name,
         reads: (before?.reads ?? 0) + 1,
         last_at: before?.last_at ?? created_at,
+        via: before?.via ?? [],
       });
     }
     return { readers: [...found.values()], complete: rows.length < mostRevealed };
@@ -88,7 +113,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
       const fromId = firstIdAt(stored.created_at);
       const beforeId = next === null ? undefined : firstIdAt(next.created_at);
       const reads = { organizationId, vaultId: row.vault_id, status: 200, fromId, beforeId };
-      const keys = await byAccessKeys(reads, row.name);
+      const keys = await byAccessKeys(permit, reads, row);
       // The audit log belongs to the organization, so callers with access to only some vaults can't see it.
       const people =
         permit.vaults === null
@@ -100,6 +125,15 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
       const data = [...byKeys, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
       return { version, since: iso(stored.created_at), complete: keys.complete && people.complete, data };
     },
+  };
+}
+
+function withRead(before: KeyReads | undefined, entry: RequestLog, through: string | undefined): KeyReads {
+  const { reads, last_at, via } = before ?? { reads: 0, last_at: entry.created_at, via: new Set<string>() };
+  return {
+    reads: reads + entry.count,
+    last_at,
+    via: through === undefined ? via : new Set([...via, through]),
   };
 }
 

@@ -8,6 +8,7 @@
 import type { Sealed } from '../../base/bytes.ts';
 import { MemorySeal } from '../../keyring/sealing/memory.ts';
 import type { Store } from '../../store/store.ts';
+import type { DependsOn } from '../resources/references.ts';
 import type { AnswerFormat } from './vault-request.ts';
 
 export interface VaultAnswer {
@@ -17,8 +18,24 @@ export interface VaultAnswer {
   readonly digest: string | null;
   /** What was read, for the log. */
   readonly requested: string;
+  /** If there are templates among what was read. */
+  readonly templates?: Templates | undefined;
   /** The time at which it stops being valid; Infinity if it has no end. */
   readonly validUntil: number;
+}
+
+export interface Templates {
+  /** The names of those that were left out because a reference can't be resolved. */
+  readonly unresolved: readonly string[];
+  /** The values of other secrets that the answer contains. */
+  readonly contained: readonly Contained[];
+}
+
+/** A secret whose value is part of an answer, and the template through which it is. */
+export interface Contained {
+  readonly vaultId: string;
+  readonly secretId: string;
+  readonly via: string;
 }
 
 export interface CachedAnswer extends Omit<VaultAnswer, 'body'> {
@@ -48,6 +65,8 @@ export class AnswerCache {
   readonly #most: number;
   readonly #seal = new MemorySeal();
   readonly #vaults = new Map<string, VaultEntries>();
+  /** The vaults whose templates refer to a vault, since that vault last changed. */
+  readonly #dependents = new Map<string, Set<string>>();
   #bytes = 0;
 
   constructor(changes: Changes, most = defaultBytes) {
@@ -72,11 +91,16 @@ export class AnswerCache {
     return cached.opened;
   }
 
-  load(vaultId: string, key: string, make: () => Promise<VaultAnswer>): Promise<VaultAnswer> {
+  /** `make` names each further vault that the answer depends on, before it reads anything of it. */
+  load(
+    vaultId: string,
+    key: string,
+    make: (dependsOn: DependsOn) => Promise<VaultAnswer>,
+  ): Promise<VaultAnswer> {
     const vault = this.#vault(vaultId);
     const underway = vault.loads.get(key);
     if (underway !== undefined) return underway;
-    const loading = make().finally(() => {
+    const loading = make(other => this.#note(vaultId, vault, other)).finally(() => {
       if (vault.loads.get(key) === loading) vault.loads.delete(key);
     });
     vault.loads.set(key, loading);
@@ -85,6 +109,13 @@ export class AnswerCache {
       () => {},
     );
     return loading;
+  }
+
+  /** From now on, a change in the other vault drops this one too, with what is being loaded for it. */
+  #note(vaultId: string, vault: VaultEntries, other: string): void {
+    if (other === vaultId || this.#vaults.get(vaultId) !== vault) return;
+    const dependents = this.#dependents.get(other) ?? new Set<string>();
+    this.#dependents.set(other, dependents.add(vaultId));
   }
 
   #vault(vaultId: string): VaultEntries {
@@ -136,7 +167,11 @@ export class AnswerCache {
   }
 
   #drop(touched: readonly string[] | 'all'): void {
-    for (const vaultId of touched === 'all' ? [...this.#vaults.keys()] : touched) this.#dropVault(vaultId);
+    for (const vaultId of touched === 'all' ? [...this.#vaults.keys()] : touched) {
+      this.#dropVault(vaultId);
+      for (const dependent of this.#dependents.get(vaultId) ?? []) this.#dropVault(dependent);
+      this.#dependents.delete(vaultId);
+    }
   }
 
   #dropVault(vaultId: string): void {

@@ -4,6 +4,7 @@ import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
 import type { Owner } from '../credentials/authentication.ts';
+import type { Contained } from './answer-cache.ts';
 import type { RequestFacts } from './vault-request.ts';
 
 /** Facts about a request that are found out while it is served, for its entry. */
@@ -13,11 +14,14 @@ export interface Findings {
   credentialId: string | null;
   narrowing: KeyNarrowing | null;
   requested: string;
+  contained: readonly Contained[];
   organizationId: string | null;
   vaultId: string | null;
   /** Set if the log must not show the actual reason for the refusal. */
   reason: RefusalReason | null;
 }
+
+export const none: readonly Contained[] = [];
 
 export function newFindings({ requestId }: RequestFacts): Findings {
   return {
@@ -26,6 +30,7 @@ export function newFindings({ requestId }: RequestFacts): Findings {
     credentialId: null,
     narrowing: null,
     requested: '',
+    contained: none,
     organizationId: null,
     vaultId: null,
     reason: null,
@@ -64,4 +69,22 @@ export function entryOf(request: RequestFacts, findings: Findings, status: numbe
     duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
     request_id: requestId,
   };
+}
+
+const mostInEntry = 100;
+
+/**
+ * The entries for values of other secrets that an answer contains: by the vault they are in, each with the secrets and
+ * the template through which each was read.
+ */
+export function containedEntries(request: RequestFacts, findings: Findings, status: number): RequestEntry[] {
+  const entry = { ...entryOf(request, findings, status), requested: 'secrets=referred' };
+  const byVault = Map.groupBy(findings.contained, ({ vaultId }) => vaultId);
+  return [...byVault].flatMap(([vault_id, found]) => {
+    const via = [...new Map(found.map(({ secretId, via }) => [secretId, via]))];
+    const parts: RequestEntry[] = [];
+    for (let at = 0; at < via.length; at += mostInEntry)
+      parts.push({ ...entry, vault_id, via: via.slice(at, at + mostInEntry) });
+    return parts;
+  });
 }

@@ -6,14 +6,13 @@ import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import { codeOf } from '../resources/one-time-codes.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import type { VaultAnswer } from './answer-cache.ts';
-import { answer, isOfValue, requestedOne } from './vault-answers.ts';
+import type { Templates, VaultAnswer } from './answer-cache.ts';
+import { answer, isOfValue, omittedBy, requestedOne } from './vault-answers.ts';
 import {
   collectionNames,
   type Fields,
@@ -21,37 +20,54 @@ import {
   type KindSelection,
   requestedOfKind,
 } from './vault-request.ts';
-import { namesAlone, type VerifiedResource, type Visibility } from './visibility.ts';
+import { namesAlone, type Turns, type VerifiedResource, type Visibility } from './visibility.ts';
 
-type Content = readonly [body: unknown, requested: string, validUntil: number];
+type Content = readonly [
+  body: unknown,
+  requested: string,
+  validUntil: number,
+  templates?: Templates | undefined,
+];
 
 export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
 
 export function toolAnswersWith({ store, stamps, now }: Parts, records: Records, visibility: Visibility) {
-  const { openVault, look, list, byId, byName, refuseInactive, validUntil, present } = visibility;
+  const { openVault, look, list, byId, byName, refuseInactive, opened, validUntil, present } = visibility;
 
-  async function ofKind(reader: Reader, { kind, fields }: KindSelection, turns: Work): Promise<Content> {
+  async function ofKind(reader: Reader, { kind, fields }: KindSelection, turns: Turns): Promise<Content> {
     const vault = await openVault(reader);
     // A search by tag would reveal the tags to a names-only key.
     if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw namesAlone();
     const looked = await look(reader, vault, [kind], turns);
-    const { items, validUntil } = await list(looked, kind, (row, expired) =>
-      expired ? present.stub(row) : listed(reader, row, vault, fields),
+    const found = await list(
+      looked,
+      kind,
+      (row, expired, resolved) =>
+        expired ? present.stub(row) : listed(reader, row, vault, fields, resolved),
+      kind === 'secret' && fields === 'value' && !reader.namesOnly,
     );
+    const { items, validUntil, templates } = found;
     const { id, name } = vault.row;
     const given = reader.namesOnly ? 'names' : fields;
     return [
-      { vault: { id, name }, [collectionNames[kind]]: items },
+      { vault: { id, name }, [collectionNames[kind]]: items, ...omittedBy(templates) },
       requestedOfKind(kind, given),
       validUntil,
+      templates,
     ];
   }
 
-  function listed(reader: Reader, row: VerifiedResource, vault: OpenVault, fields: Fields): unknown {
+  function listed(
+    reader: Reader,
+    row: VerifiedResource,
+    vault: OpenVault,
+    fields: Fields,
+    resolved?: string,
+  ): unknown {
     if (row.type !== 'secret') return present.listed(reader, row, vault);
     if (fields === 'names' || reader.namesOnly) return { id: row.id, name: row.name };
-    if (fields === 'code') return codeOf(present.value(row, vault), now(), 'as');
-    return fields === 'value' ? present.secret(row, vault) : secretMetadata(row, vault);
+    if (fields === 'code') return codeOf(resolved!, now(), 'as');
+    return fields === 'value' ? present.secret(row, vault, resolved) : secretMetadata(row, vault);
   }
 
   function secretMetadata(row: VerifiedResource, { sealer }: OpenVault) {
@@ -59,14 +75,16 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
     return { id: row.id, name: row.name, content_type: row.content_type ?? 'text/plain', tags };
   }
 
-  async function item(reader: Reader, selection: ItemSelection): Promise<Content> {
+  async function item(reader: Reader, selection: ItemSelection, turns: Turns | undefined): Promise<Content> {
     const { kind, nameOrId, fields } = selection;
     const vault = await openVault(reader);
     const row = await (kind === 'secret' ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind));
     if (reader.namesOnly && (kind !== 'secret' || isOfValue(fields))) throw namesAlone();
-    const shown = itself(reader, row, vault, fields);
+    const isGiven = kind === 'secret' && isOfValue(fields);
+    const found = isGiven ? await opened(row, vault, turns?.dependsOn) : null;
+    const shown = itself(reader, row, vault, fields, found?.value);
     const content = selection.versioned ? Object.assign({}, shown, await versionOf(row)) : shown;
-    return [content, requestedOne(row, fields), validUntil(row)];
+    return [content, requestedOne(row, fields), found?.validUntil ?? validUntil(row), found?.templates];
   }
 
   /** The fields that a `versioned` selection adds. */
@@ -81,8 +99,14 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
     };
   }
 
-  function itself(reader: Reader, row: VerifiedResource, vault: OpenVault, fields: Fields): unknown {
-    if (row.type === 'secret') return listed(reader, row, vault, fields);
+  function itself(
+    reader: Reader,
+    row: VerifiedResource,
+    vault: OpenVault,
+    fields: Fields,
+    resolved: string | undefined,
+  ): unknown {
+    if (row.type === 'secret') return listed(reader, row, vault, fields, resolved);
     if (row.type === 'certificate') {
       return { ...present.certificate(row, vault), pem: present.pem(row, vault) };
     }
@@ -132,13 +156,14 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
   }
 
   const answered = async (content: Promise<Content>): Promise<VaultAnswer> => {
-    const [body, requested, validUntil] = await content;
-    return answer(JSON.stringify(body), 'json', requested, validUntil);
+    const [body, requested, validUntil, templates] = await content;
+    return answer(JSON.stringify(body), 'json', requested, validUntil, templates);
   };
   return {
-    kind: (reader: Reader, selection: KindSelection, turns: Work) =>
+    kind: (reader: Reader, selection: KindSelection, turns: Turns) =>
       answered(ofKind(reader, selection, turns)),
-    item: (reader: Reader, selection: ItemSelection) => answered(item(reader, selection)),
+    item: (reader: Reader, selection: ItemSelection, turns?: Turns) =>
+      answered(item(reader, selection, turns)),
     accessKey: (reader: Reader) => answered(accessKey(reader)),
     vaultName: async (reader: Reader): Promise<string> => (await openVault(reader)).row.name,
     publicHalf,

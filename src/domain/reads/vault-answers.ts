@@ -9,9 +9,8 @@ import { envLine } from '../../contract/env-file.ts';
 import { invalid } from '../../contract/errors.ts';
 import { changesWhatRuns } from '../../contract/variable-names.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import type { Work } from '../kernel/fair-turns.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
-import type { VaultAnswer } from './answer-cache.ts';
+import type { Templates, VaultAnswer } from './answer-cache.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import {
   type AnswerFormat,
@@ -21,16 +20,16 @@ import {
   type Selection,
   selectionKey,
 } from './vault-request.ts';
-import { type Look, namesAlone, type Visibility } from './visibility.ts';
+import { type Look, namesAlone, type Turns, type Visibility } from './visibility.ts';
 
 type VaultSelection = Extract<Selection, { of: 'vault' }>;
 
 export type VaultAnswers = ReturnType<typeof vaultAnswersWith>;
 
 export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
-  const { openVault, look, list, byId, validUntil, present } = visibility;
+  const { openVault, look, list, byId, opened, validUntil, present } = visibility;
 
-  async function vaultWith(reader: Reader, selection: VaultSelection, turns: Work): Promise<VaultAnswer> {
+  async function vaultWith(reader: Reader, selection: VaultSelection, turns: Turns): Promise<VaultAnswer> {
     const { keys, certificates } = selection;
     const kinds = ['secret', ...(keys ? ['key'] : []), ...(certificates ? ['certificate'] : [])] as const;
     const looked = await look(reader, await openVault(reader), kinds as readonly ResourceKind[], turns);
@@ -40,8 +39,12 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
   async function vaultOf(look: Look, selection: VaultSelection): Promise<VaultAnswer> {
     const { reader, vault } = look;
     const namesOnly = selection.namesOnly || reader.namesOnly;
-    const secrets = await list(look, 'secret', row =>
-      namesOnly ? { id: row.id, name: row.name } : present.secret(row, vault),
+    const secrets = await list(
+      look,
+      'secret',
+      (row, _, resolved) =>
+        namesOnly ? { id: row.id, name: row.name } : present.secret(row, vault, resolved),
+      !namesOnly,
     );
     const parts: [name: string, part: typeof secrets][] = [['secrets', secrets]];
     for (const kind of ['key', 'certificate'] as const) {
@@ -54,24 +57,31 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
     }
     const collections = Object.fromEntries(parts.map(([name, { items }]) => [name, items]));
     return answer(
-      JSON.stringify({ id: vault.row.id, name: vault.row.name, ...collections }),
+      JSON.stringify({
+        id: vault.row.id,
+        name: vault.row.name,
+        ...collections,
+        ...omittedBy(secrets.templates),
+      }),
       'json',
       requestedText({ ...selection, namesOnly }),
       Math.min(...parts.map(([, { validUntil }]) => validUntil)),
+      secrets.templates,
     );
   }
 
-  async function resource(reader: Reader, id: string): Promise<VaultAnswer> {
+  async function resource(reader: Reader, id: string, turns?: Turns): Promise<VaultAnswer> {
     const vault = await openVault(reader);
     const row = await byId(reader, id);
     if (reader.namesOnly) throw namesAlone();
     const requested = requestedOne(row, 'value');
-    return row.type === 'secret'
-      ? answer(JSON.stringify(present.secret(row, vault)), 'json', requested, validUntil(row))
-      : answer(present.pem(row, vault), 'pem', requested, validUntil(row));
+    if (row.type !== 'secret') return answer(present.pem(row, vault), 'pem', requested, validUntil(row));
+    const found = await opened(row, vault, turns?.dependsOn);
+    const text = JSON.stringify(present.secret(row, vault, found.value));
+    return answer(text, 'json', requested, found.validUntil, found.templates);
   }
 
-  async function values(reader: Reader, format: 'map' | 'env', turns: Work): Promise<VaultAnswer> {
+  async function values(reader: Reader, format: 'map' | 'env', turns: Turns): Promise<VaultAnswer> {
     const vault = await openVault(reader);
     // The answer consists only of values.
     if (reader.namesOnly) throw namesAlone();
@@ -81,14 +91,27 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
 
   async function valuesOf(look: Look, format: 'map' | 'env'): Promise<VaultAnswer> {
     const { vault } = look;
-    const { items, validUntil } = await list(look, 'secret', row => [row.name, present.value(row, vault)]);
-    const pairs = items as readonly (readonly [name: string, value: string])[];
+    const found = await list(
+      look,
+      'secret',
+      (row, _, resolved = present.value(row, vault)) => [row.name, resolved],
+      true,
+    );
+    const { validUntil, templates } = found;
+    const pairs = found.items as readonly (readonly [name: string, value: string])[];
     return format === 'map'
-      ? answer(JSON.stringify(Object.fromEntries(pairs)), 'json', 'format=map', validUntil)
-      : answer(pairs.map(envLineOf).join(''), 'text', 'format=env', validUntil);
+      ? answer(JSON.stringify(Object.fromEntries(pairs)), 'json', 'format=map', validUntil, templates)
+      : answer(pairs.map(envLineOf).join(''), 'text', 'format=env', validUntil, templates);
   }
 
   return { vault: vaultWith, resource, values };
+}
+
+/** The field that names what was left out, if anything was. */
+export function omittedBy(templates: Templates | undefined): { readonly unresolved?: readonly string[] } {
+  return templates === undefined || templates.unresolved.length === 0
+    ? {}
+    : { unresolved: templates.unresolved };
 }
 
 function envLineOf([name, value]: readonly [name: string, value: string]): string {
@@ -117,8 +140,10 @@ export function answer(
   format: AnswerFormat,
   requested: string,
   validUntil: number,
+  templates?: Templates,
 ): VaultAnswer {
   const body = Buffer.from(text, 'utf8');
   const digest = format === 'pem' ? null : hash('sha256', body, 'base64url').slice(0, 27);
-  return { body, format, digest, requested, validUntil };
+  const answered = { body, format, digest, requested, validUntil };
+  return templates === undefined ? answered : { ...answered, templates };
 }

@@ -8,12 +8,21 @@ import { Failure, statusOf } from '../../contract/errors.ts';
 import { entryIdOf } from '../../logs/chain.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import { type Authenticator, Refused } from '../credentials/authentication.ts';
-import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
+import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { DependsOn } from '../resources/references.ts';
 import { AnswerCache, type CachedAnswer, type VaultAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
 import { keyLimitsWith } from './key-limits.ts';
-import { entryOf, type Findings, identify, newFindings, refusalOf } from './request-entries.ts';
+import {
+  containedEntries,
+  entryOf,
+  type Findings,
+  identify,
+  newFindings,
+  none,
+  refusalOf,
+} from './request-entries.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 import type { VaultAnswers } from './vault-answers.ts';
 import {
@@ -27,6 +36,7 @@ import {
   selectionKey,
   type VaultRequest,
 } from './vault-request.ts';
+import type { Turns } from './visibility.ts';
 
 export type VaultReads = ReturnType<typeof vaultReadsWith>;
 
@@ -86,6 +96,7 @@ export function vaultReadsWith(parts: VaultReadParts) {
     if (cached === undefined) return null;
     hit();
     findings.requested = cached.requested;
+    findings.contained = cached.templates?.contained ?? none;
     return isKnown(request.knownDigests, cached) ? { unchanged: cached.digest } : { cached };
   }
 
@@ -95,25 +106,28 @@ export function vaultReadsWith(parts: VaultReadParts) {
     findings.requested = requestedText(selection);
     const key = cacheKey(reader, selection, request.encoding);
     const lane = { organization: reader.organizationId, key: reader.countedAs };
-    const make = () =>
-      fairTurns.do(lane, async turns => encoded(await answerTo(reader, selection, turns), request.encoding));
-    const answer = await (key === null ? make() : cache.load(reader.vaultId, key, make));
+    const make = (dependsOn: DependsOn) =>
+      fairTurns.do(lane, async work =>
+        encoded(await answerTo(reader, selection, { ...work, dependsOn }), request.encoding),
+      );
+    const answer = await (key === null ? make(() => {}) : cache.load(reader.vaultId, key, make));
     findings.requested = answer.requested;
+    findings.contained = answer.templates?.contained ?? none;
     return isKnown(request.knownDigests, answer) ? { unchanged: answer.digest } : { answer };
   }
 
-  function answerTo(reader: Reader, selection: Selection, turns: Work): Promise<VaultAnswer> {
+  function answerTo(reader: Reader, selection: Selection, turns: Turns): Promise<VaultAnswer> {
     switch (selection.of) {
       case 'vault':
         return vaultAnswers.vault(reader, selection, turns);
       case 'resource':
-        return vaultAnswers.resource(reader, selection.id);
+        return vaultAnswers.resource(reader, selection.id, turns);
       case 'values':
         return vaultAnswers.values(reader, selection.format, turns);
       case 'kind':
         return toolAnswers.kind(reader, selection, turns);
       case 'item':
-        return toolAnswers.item(reader, selection);
+        return toolAnswers.item(reader, selection, turns);
       case 'access-key':
         return toolAnswers.accessKey(reader);
       case 'named-vault':
@@ -122,7 +136,7 @@ export function vaultReadsWith(parts: VaultReadParts) {
   }
 
   /** If the request names the vault by anything but its own name, it is a vault that the access key can't open. */
-  async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault, turns: Work) {
+  async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault, turns: Turns) {
     if ((await toolAnswers.vaultName(reader)) !== name)
       throw new Failure('UNAUTHORIZED', { because: 'wrong_vault' });
     return answerTo(reader, selection, turns);
@@ -162,12 +176,25 @@ export function vaultReadsWith(parts: VaultReadParts) {
   /** Nothing is decrypted or returned before the entry is durable. */
   async function logged(request: RequestFacts, findings: Findings, prepared: Prepared): Promise<ReadResult> {
     if ('failure' in prepared) return loggedRefusal(request, findings, prepared.failure);
-    const receipt = await ledger.record(entryOf(request, findings, 'unchanged' in prepared ? 304 : 200));
+    const status = 'unchanged' in prepared ? 304 : 200;
+    const receipt = await (findings.contained.length === 0
+      ? ledger.record(entryOf(request, findings, status))
+      : recordAll(request, findings, status));
     const requestId = findings.requestId ?? entryIdOf(receipt);
     if ('unchanged' in prepared) return { status: 304, digest: prepared.unchanged, receipt, requestId };
     const body = 'cached' in prepared ? cache.open(prepared.cached) : prepared.answer.body;
-    const { format, digest } = 'cached' in prepared ? prepared.cached : prepared.answer;
-    return { status: 200, format, digest, body, receipt, requestId };
+    const { format, digest, templates } = 'cached' in prepared ? prepared.cached : prepared.answer;
+    return { status: 200, format, digest, unresolved: templates?.unresolved, body, receipt, requestId };
+  }
+
+  /** The values of other secrets that an answer contains have their own entries, in the logs of their vaults. */
+  async function recordAll(request: RequestFacts, findings: Findings, status: number): Promise<string> {
+    findings.requestId ??= newId();
+    const [receipt] = await Promise.all([
+      ledger.record(entryOf(request, findings, status)),
+      ...containedEntries(request, findings, status).map(entry => ledger.record(entry)),
+    ]);
+    return receipt!;
   }
 
   async function loggedRefusal(request: RequestFacts, findings: Findings, failure: Failure) {

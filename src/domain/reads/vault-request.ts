@@ -104,6 +104,8 @@ export interface ReadAnswer extends LogReference {
   readonly format: AnswerFormat;
   /** Digest of the body; null for PEM, which is sent in full each time. */
   readonly digest: string | null;
+  /** The names of templates that were left out because a reference can't be resolved. */
+  readonly unresolved?: readonly string[] | undefined;
   readonly body: Buffer;
 }
 

@@ -12,13 +12,15 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-read.ts';
 import { auditedText } from '../../store/integrity/audited.ts';
 import type { ResourceRow, ResourceWithValue } from '../../store/records/resources.ts';
-import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import { nextChangeOf, type State, stateAt } from '../resources/lifecycle.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type Stretch, stretchesWith } from '../resources/stretches.ts';
+import { type Listed, resolvedValuesWith, type Turns, type VerifiedResource } from './resolved-values.ts';
+
+export type { Turns, VerifiedResource } from './resolved-values.ts';
 
 const inactive: Readonly<Record<Exclude<State, 'active'>, RefusalReason>> = {
   deleted: 'not_found',
@@ -27,9 +29,6 @@ const inactive: Readonly<Record<Exclude<State, 'active'>, RefusalReason>> = {
   expired: 'resource_expired',
 };
 
-/** A row whose stamp was checked. */
-export type VerifiedResource = Omit<ResourceWithValue, 'audited_revision'>;
-
 /** The contents of a vault, of the kinds that the reader can see, as stored: read but not yet verified. */
 export interface Look {
   readonly reader: Reader;
@@ -37,13 +36,14 @@ export interface Look {
   readonly found: ReadonlyMap<ResourceKind, Stretch>;
   /** Digest of everything stored; null if there is more than one stretch. */
   readonly digest: string | null;
-  readonly turns: Work;
+  readonly turns: Turns;
 }
 
 export type Visibility = ReturnType<typeof visibilityWith>;
 
 export function visibilityWith({ store, stamps, now }: Parts, records: Records) {
   const stretches = stretchesWith({ store });
+  const resolved = resolvedValuesWith(records, now);
 
   async function openVault(reader: Reader): Promise<OpenVault> {
     const row = await store.resources.byId(reader.organizationId, reader.vaultId);
@@ -53,7 +53,12 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return records.openVaultRow(stamps.resource.believe(row));
   }
 
-  async function look(reader: Reader, vault: OpenVault, kinds: readonly ResourceKind[], turns: Work) {
+  async function look(
+    reader: Reader,
+    vault: OpenVault,
+    kinds: readonly ResourceKind[],
+    turns: Turns,
+  ): Promise<Look> {
     const found = new Map<ResourceKind, Stretch>();
     for (const kind of kinds)
       if (readerSeesKind(reader, kind)) found.set(kind, await stretches.read(reader.vaultId, kind));
@@ -61,13 +66,16 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return { reader, vault, found, digest: isAll ? digestOf(vault.row, found) : null, turns };
   }
 
-  /** What is shown of a kind, and when that stops being valid. */
+  /** `present` gets a value to show in place of the stored one if that is a template. Without `values`, none is. */
   async function list(
-    { reader, found, turns }: Look,
+    { reader, vault, found, turns }: Look,
     type: ResourceKind,
-    present: (row: VerifiedResource, expired: boolean) => unknown,
-  ) {
+    present: (row: VerifiedResource, expired: boolean, resolved?: string) => unknown,
+    values = false,
+  ): Promise<Listed> {
     const items: unknown[] = [];
+    const slots = new Set<unknown>();
+    const slotFor = values ? resolved.slotsIn(vault, slots) : () => null;
     const first = found.get(type);
     if (first === undefined) return { items, validUntil: Number.POSITIVE_INFINITY };
     const moment = now();
@@ -76,11 +84,12 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
       const row = stamps.resource.check(stored);
       if (!readerSeesName(reader, row.name)) continue;
       validUntil = Math.min(validUntil, nextChangeOf([row], moment));
-      const state = stateAt(row, moment);
-      const isStub = state === 'expired' && type !== 'secret';
-      if (state === 'active' || isStub) items.push(present(row, isStub));
+      const isStub = isShownAt(row, moment);
+      if (isStub !== null) items.push(slotFor(row) ?? present(row, isStub));
     }
-    return { items, validUntil };
+    if (slots.size === 0) return { items, validUntil };
+    const rest = await resolved.fill(reader, turns, items, slots, present);
+    return { ...rest, validUntil: Math.min(validUntil, rest.validUntil) };
   }
 
   /** The requested resource, if the key can see it and it is active now. */
@@ -117,11 +126,11 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     throw new Failure(code, { because });
   }
 
-  function secret(row: VerifiedResource, vault: OpenVault): ReadSecret {
+  function secret(row: VerifiedResource, vault: OpenVault, text = value(row, vault)): ReadSecret {
     return {
       id: row.id,
       name: row.name,
-      value: value(row, vault),
+      value: text,
       content_type: row.content_type ?? 'text/plain',
       tags: records.openLabels(row, vault.sealer).tags,
     };
@@ -177,6 +186,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     refuseInactive,
     /** Refuses a row that was found earlier if this reader can't see it or it is not active now. */
     refuseUnseen,
+    opened: resolved.opened,
     validUntil: (row: ResourceRow) => nextChangeOf([row], now()),
     present: { value, secret, key, certificate, listed, pem, stub },
   };
@@ -191,6 +201,13 @@ function digestOf(vault: ResourceRow, found: Look['found']): string {
   const parts = [Buffer.from(vault.stamp).toString('hex')];
   for (const [kind, { text, rows }] of found) parts.push(kind, text, auditedText(rows));
   return hash('sha256', parts.join('\n'), 'base64url');
+}
+
+/** Whether a list shows it only as a stub, because it is expired; null if it doesn't show it. */
+function isShownAt(row: ResourceRow, moment: number): boolean | null {
+  const state = stateAt(row, moment);
+  if (state === 'active') return false;
+  return state === 'expired' && row.type !== 'secret' ? true : null;
 }
 
 function stub(row: ResourceRow) {

@@ -21,6 +21,7 @@ import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Subject } from '../kernel/subjects.ts';
 import { stateAt } from './lifecycle.ts';
+import { openedValuesWith } from './opened-values.ts';
 import type { Records } from './records.ts';
 import type { OpenVault } from './sealing.ts';
 import { stretchesWith } from './stretches.ts';
@@ -45,6 +46,7 @@ const shownStates = {
 } as const;
 
 export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  const opening = openedValuesWith(records);
   const stretches = stretchesWith({ store });
   const fairTurns = new TimedTurns();
   const inTurns = (caller: Caller, vaults: readonly OpenVault[], withValues: boolean) =>
@@ -82,11 +84,10 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
           updated_at: iso(row.updated_at),
         };
         found.cells[column] = cell;
-        if (!withValues) continue;
-        const value = records.openValue(row, vault.sealer, row.value);
+        const value = withValues ? await opening.current(row, vault) : null;
+        if (value === null) continue;
         const digest = createHmac('sha256', key).update(value).digest('base64');
-        const known = found.digests.indexOf(digest);
-        found.cells[column] = { ...cell, value: known < 0 ? found.digests.push(digest) : known + 1 };
+        found.cells[column] = { ...cell, value: numberOf(found.digests, digest) };
       }
     }
     return [...rows]
@@ -117,7 +118,8 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       { vault_id, items }: SecretsCompare,
     ): Promise<ComparedSecrets> {
       const { caller } = permit;
-      const { row: vault, sealer } = await records.openVault(permit, vault_id);
+      const opened = await records.openVault(permit, vault_id);
+      const { row: vault } = opened;
       const compared = { ...subjectOf(vault), details: { secrets: items.length } };
       await take(caller, 'secrets.compared', compared, items.length);
       return guard.reveal(permit, 'secrets.compared', [compared], async () => ({
@@ -127,7 +129,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
             const found = named && (await store.resources.withValue(vault.id, named.id));
             if (found === undefined) return { name, id: null, version: null, same: false };
             const row = stamps.resource.check(found);
-            const same = records.openValue(row, sealer, row.value) === value;
+            const same = (await opening.current(row, opened)) === value;
             return { name, id: row.id, version: row.version, same };
           }),
         ),
@@ -151,6 +153,12 @@ export function pageOf(
   const shown = different ? rows.filter(({ cells }) => !isSame(cells)) : rows;
   const onPage = shown.slice((page - 1) * limit, page * limit);
   return { rows: onPage, pagination: { total: shown.length, page, limit } };
+}
+
+/** The place of a digest among those of a row, from 1. */
+function numberOf(digests: string[], digest: string): number {
+  const known = digests.indexOf(digest);
+  return known < 0 ? digests.push(digest) : known + 1;
 }
 
 /** Whether every vault has it, and its readers get the same value. */

@@ -83,8 +83,8 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
   }
 
   /** Refuses a body that names a vault which isn't found. */
-  async function checkVaults(permit: Permit, ids: readonly string[]): Promise<void> {
-    const missing = notFoundIn('vault_ids', 'is not the id of a vault');
+  async function checkVaults(permit: Permit, ids: readonly string[], field = 'vault_ids'): Promise<void> {
+    const missing = notFoundIn(field, 'is not the id of a vault');
     for (const id of ids) await find(permit, 'vault', id).catch(missing);
   }
 

@@ -7,7 +7,8 @@ import type { RevealedSecrets, Secret, SecretsCopy } from '../../contract/resour
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import type { Allowed } from '../kernel/subjects.ts';
+import type { Allowed, Revealed } from '../kernel/subjects.ts';
+import { openedValuesWith, UnresolvedSecret } from './opened-values.ts';
 import type { Records } from './records.ts';
 import { presentSecret, type Secrets, type SecretWrite } from './secrets.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
@@ -18,35 +19,46 @@ interface Opened {
   readonly row: Allowed<ResourceRow, 'secrets:reveal'>;
   readonly secret: Secret;
   readonly value: () => string;
+  readonly targets: readonly Revealed<never>[];
 }
 
 export function manySecretsWith({ store, guard }: Parts, records: Records, secrets: Secrets) {
-  async function find(permit: Revealing, id: string): Promise<Opened> {
+  const opening = openedValuesWith(records);
+
+  async function find(permit: Revealing, id: string, resolve: boolean): Promise<Opened> {
     const row = await records.find(permit, 'secret', id);
     const found = await records.version(row, row.version);
     if (found === null) throw new Failure('NOT_FOUND');
-    const { value: sealed } = found;
-    const { sealer } = await records.vaultOf(row);
-    const secret = presentSecret({ row, labels: records.openLabels(row, sealer) });
-    return { row, secret, value: () => records.openValue(row, sealer, sealed) };
+    const vault = await records.vaultOf(row);
+    const secret = presentSecret({ row, labels: records.openLabels(row, vault.sealer) });
+    return { row, secret, ...(await opening.value(permit.caller, row, vault, found, resolve)) };
   }
 
-  async function findAll(permit: Revealing, ids: readonly string[]): Promise<[Opened, ...Opened[]]> {
-    const [first, ...others] = await Promise.all(ids.map(id => find(permit, id)));
+  async function findAll(
+    permit: Revealing,
+    ids: readonly string[],
+    resolve = true,
+  ): Promise<[Opened, ...Opened[]]> {
+    const [first, ...others] = await Promise.all(ids.map(id => find(permit, id, resolve)));
     return [first!, ...others];
   }
 
   const revealedAll = ([first, ...others]: [Opened, ...Opened[]]) =>
     [revealedOf(first.row), ...others.map(({ row }) => revealedOf(row))] as const;
 
-  /** A secret with the same name in the target gets a new version; otherwise a new secret is created there. */
+  /**
+   * A secret with the same name in the target gets a new version; otherwise a new secret is created there. A template
+   * is copied as its text, so that its references to the same vault lead to the secrets of the other one.
+   */
   async function copyOf({ secret, value }: Opened, vaultId: string): Promise<SecretWrite> {
-    const { name, content_type, tags, note, enabled, activation_date: from, expiration_date: to } = secret;
+    const { name, kind, content_type, tags, note, enabled } = secret;
+    const { activation_date: from, expiration_date: to } = secret;
     const there = await store.resources.byName(vaultId, 'secret', name);
-    if (there !== undefined) return { id: there.id, changes: { value: value(), content_type } };
+    if (there !== undefined) return { id: there.id, changes: { kind, value: value(), content_type } };
     return {
       vault_id: vaultId,
       name,
+      kind,
       value: value(),
       content_type,
       tags,
@@ -76,11 +88,20 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
   }
 
   return {
+    /** Templates that can't be resolved are left out. */
     async reveal(permit: Revealing, ids: readonly string[]): Promise<RevealedSecrets> {
-      const found = await findAll(permit, ids);
-      return guard.reveal(permit, 'secret.revealed', revealedAll(found), () => ({
+      const all = await Promise.all(ids.map(id => find(permit, id, true).catch(asUnresolved)));
+      const unresolved = all.flatMap(one => ('name' in one ? one.name : []));
+      const [first, ...others] = all.flatMap(one => ('name' in one ? [] : one));
+      const omitted = unresolved.length === 0 ? {} : { unresolved };
+      if (first === undefined) return { data: [], ...omitted };
+      const found: [Opened, ...Opened[]] = [first, ...others];
+      const open = () => ({
         data: found.map(({ secret, value }) => ({ ...secret, value: value() })),
-      }));
+        ...omitted,
+      });
+      const contained = found.flatMap(({ targets }) => targets);
+      return guard.reveal(permit, 'secret.revealed', revealedAll(found), open, contained);
     },
 
     /** Each secret has its own outcome. */
@@ -90,7 +111,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       { secret_ids, vault_id, move }: SecretsCopy,
     ): Promise<PromiseSettledResult<Secret>[]> {
       const target = await records.openVault(writing, vault_id);
-      const found = await findAll(permit, secret_ids);
+      const found = await findAll(permit, secret_ids, false);
       const elsewhere = found.filter(({ row }) => row.vault_id !== target.row.id);
       // A caller who may only read them there gets no copies either.
       if (move) await Promise.all(elsewhere.map(({ row }) => records.find(writing, 'secret', row.id)));
@@ -102,6 +123,11 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       return found.map(one => copied.get(one) ?? { status: 'rejected', reason: alreadyThere() });
     },
   };
+}
+
+function asUnresolved(error: unknown): { readonly name: string } {
+  if (error instanceof UnresolvedSecret) return { name: error.secret };
+  throw error;
 }
 
 function alreadyThere(): Failure {

@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import { iso, type Tags } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
@@ -18,6 +18,7 @@ import type { Records } from './records.ts';
 import type { Secrets } from './secrets.ts';
 import { stretchesWith } from './stretches.ts';
 import type { MayWrite } from './subject.ts';
+import { kindOf } from './templates.ts';
 
 export interface SecretPlace {
   readonly vaultId: string;
@@ -101,7 +102,10 @@ export function namedSecretsWith(
       const stored = await versionOf(before, before.version);
       const { content_type, value } = next({
         content_type: before.content_type!,
-        value: () => records.openValue(before, sealer, stored.value),
+        value: () => {
+          if (kindOf(before) === 'template') throw invalid('', 'a template can’t be changed in part');
+          return records.openValue(before, sealer, stored.value);
+        },
       });
       return { contentType: content_type, value };
     });

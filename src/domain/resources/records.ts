@@ -15,9 +15,12 @@ import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { named } from '../kernel/row-check.ts';
 import type { Allowed } from '../kernel/subjects.ts';
+import { linksWith } from './links.ts';
 import { type Labelled, lookupWith } from './lookup.ts';
+import { referencesWith } from './references.ts';
 import { type Labels, type OpenVault, sealingWith } from './sealing.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
+import type { OtherAttributes } from './templates.ts';
 import { trashWith } from './trash.ts';
 import { type NewResource, type ResourceChanges, type Write, writesWith } from './writes.ts';
 
@@ -36,6 +39,8 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   const sealing = sealingWith(parts);
   const lookup = lookupWith(parts, sealing);
   const writes = writesWith(parts, sealing);
+  const references = referencesWith(parts, sealing);
+  const links = linksWith(parts, references);
   const trash = trashWith(parts, lookup, checkExposure);
   const { find, openVault, reopenVault, vaultOf } = lookup;
 
@@ -58,11 +63,21 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     return [first!, ...others];
   }
 
-  function createVault(permit: MayWrite<'vault'>, name: string, labels: Labels): Promise<Labelled> {
-    return retryingStale(() => placeVault(permit, name, labels));
+  function createVault(
+    permit: MayWrite<'vault'>,
+    name: string,
+    labels: Labels,
+    attributes: OtherAttributes,
+  ): Promise<Labelled> {
+    return retryingStale(() => placeVault(permit, name, labels, JSON.stringify(attributes)));
   }
 
-  async function placeVault(permit: MayWrite<'vault'>, name: string, labels: Labels): Promise<Labelled> {
+  async function placeVault(
+    permit: MayWrite<'vault'>,
+    name: string,
+    labels: Labels,
+    attributes: string,
+  ): Promise<Labelled> {
     const { caller } = permit;
     const keyringCurrent = await keyringSync.requireCurrent();
     const id = newId();
@@ -78,7 +93,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
       activation_date: null,
       expiration_date: null,
       content_type: null,
-      attributes: '{}',
+      attributes,
       labels: sealing.sealLabels({ id, type: 'vault' }, sealer, labels),
       vault_key,
       version: 0,
@@ -124,7 +139,8 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     const vault = await vaultOf(before);
     const wanted = await change(before, vault);
     const write = writes.revision(permit.caller, before, vault, wanted);
-    await checkExposure(permit.caller, before, write.row, wanted.value === undefined ? 'same' : value);
+    const isSame = write.version === null;
+    await checkExposure(permit.caller, before, write.row, isSame ? 'same' : value);
     return write;
   }
 
@@ -143,15 +159,22 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   }
 
   /** What the collections of all types do alike. */
-  function collectionOf<T extends ResourceType, Item>(type: T, present: (found: Labelled) => Item) {
+  function collectionOf<T extends ResourceType, Item>(
+    type: T,
+    present: (found: Labelled, caller: Caller) => Item,
+  ) {
     type Reading = Permit<`${T}s:read`>;
     return {
       list: async (permit: Reading, query: ResourceQuery): Promise<List<Item>> => {
         const { items, total } = await lookup.list(permit, type, query);
-        return listOf(items.map(present), total, query);
+        return listOf(
+          items.map(item => present(item, permit.caller)),
+          total,
+          query,
+        );
       },
       get: async (permit: Reading, id: string) =>
-        present(await lookup.labelled(await find(permit, type, id))),
+        present(await lookup.labelled(await find(permit, type, id)), permit.caller),
       remove: (permit: MayWrite<T>, id: string, purge: boolean) => trash.remove(permit, type, id, purge),
     };
   }
@@ -168,6 +191,8 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     creation,
     revision,
     storeAll,
+    references,
+    links,
     /** For changes without a caller: the next revision of a row, and the statements that store it. */
     revisionOf: writes.revision,
     statementsOf,

@@ -9,6 +9,7 @@ import type { Sealer } from '../../keyring/keyring.ts';
 import type { TagRow } from '../../store/records/resource-changes.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { kindOf, type StoredPart } from './templates.ts';
 
 export interface Labels {
   readonly tags: Tags;
@@ -54,13 +55,15 @@ export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
     return keyring.blindIndex(organizationId, JSON.stringify([name, value]));
   }
 
-  function versionOf(caller: Pick<Caller, 'id'>, row: ResourceRow, sealer: Sealer, value: string) {
+  /** The text is a value, or the stored form of a template if the row says so. */
+  function versionOf(caller: Pick<Caller, 'id'>, row: ResourceRow, sealer: Sealer, text: string) {
+    const field = kindOf(row) === 'template' ? 'template' : 'value';
     return stamps.stampVersion({
       resource_id: row.id,
       version: row.version,
       content_type: row.content_type,
       attributes: row.attributes,
-      value: sealer.seal(placeOf(row, 'value', row.version), Buffer.from(value, 'utf8')),
+      value: sealer.seal(placeOf(row, field, row.version), Buffer.from(text, 'utf8')),
       created_at: row.updated_at,
       created_by: caller.id,
     });
@@ -70,10 +73,21 @@ export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
     return sealer.open(placeOf(row, 'value', version), sealed).toString('utf8');
   }
 
-  return { openVaultRow, openLabels, sealLabels, openValue, tagRows, tagIndex, versionOf };
+  /** A template can't be opened as a value, nor a value as a template, whatever a row says. */
+  function openTemplate(
+    row: ResourceRow,
+    sealer: Sealer,
+    sealed: Sealed,
+    version = row.version,
+  ): StoredPart[] {
+    const text = sealer.open(placeOf(row, 'template', version), sealed).toString('utf8');
+    return JSON.parse(text) as StoredPart[];
+  }
+
+  return { openVaultRow, openLabels, sealLabels, openValue, openTemplate, tagRows, tagIndex, versionOf };
 }
 
 /** Labels have no versions. */
-function placeOf(row: Pick<ResourceRow, 'id' | 'type'>, field: 'labels' | 'value', version = 0) {
+function placeOf(row: Pick<ResourceRow, 'id' | 'type'>, field: 'labels' | 'value' | 'template', version = 0) {
   return { type: row.type, resource: row.id, field, version };
 }

@@ -13,13 +13,16 @@ import {
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { OneTimeCode } from '../../contract/vault-read.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import { codeOf } from './one-time-codes.ts';
-import type { Records } from './records.ts';
+import { openedValuesWith } from './opened-values.ts';
+import type { Records, Revise } from './records.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
+import { kindOf } from './templates.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
 
 export type Secrets = ReturnType<typeof secretsWith>;
@@ -32,6 +35,8 @@ const defaultContentType = 'text/plain';
 const namingOthers = { because: 'You can’t name another member as the owner' };
 
 export function secretsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  const opening = openedValuesWith(records);
+
   /** Naming another member must not reveal who is one. The owner that a secret has may stay, even if they left. */
   async function checkOwner(caller: Caller, ownerId: string | null | undefined, before: string | null) {
     if (ownerId == null || ownerId === before || ownerId === memberBehind(caller)) return;
@@ -55,7 +60,35 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
 
   async function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
     if (!('id' in item)) return records.creation(permit, item.vault_id, await newSecret(permit, item));
-    return records.revision(permit, 'secret', item.id, changing(permit, item.changes));
+    return records.revision(permit, 'secret', item.id, revising(permit, item.changes));
+  }
+
+  /** The next revision, whose value is a template if it says so or was one before. */
+  function revising(permit: MayWrite<'secret'>, body: SecretUpdate): Revise {
+    return async (row, vault) => {
+      const before = kindOf(row);
+      const { kind = before } = body;
+      if (kind !== before && body.value === undefined)
+        throw invalid('value', 'must be given if the kind changes');
+      const changes = await changing(permit, body)(row);
+      if (kind === 'value' || body.value === undefined) return changes;
+      const template = await records.links.parsed(permit.caller, vault.row, body.value, row.id);
+      return { ...changes, value: undefined, template };
+    };
+  }
+
+  /** Others may change what it refers to until it is stored; then it is read again. */
+  async function createTemplate(permit: MayWrite<'secret'>, body: SecretCreate): Promise<Secret> {
+    return retryingStale(async () => {
+      const vault = await records.reopenVault(permit, body.vault_id);
+      const template = await records.links.parsed(permit.caller, vault.row, body.value, null);
+      const write = await records.creation(permit, body.vault_id, {
+        ...(await newSecret(permit, body)),
+        template,
+      });
+      await records.storeAll(permit, 'secret.created', [write]);
+      return presentSecret(write);
+    });
   }
 
   /** Stores them in one transaction, whose refusal all share; null if a conflict may be due to just one. */
@@ -89,13 +122,14 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
     ...records.collectionOf('secret', presentSecret),
 
     async create(permit: Permit<'secrets:write'>, body: SecretCreate): Promise<Secret> {
+      if (body.kind === 'template') return createTemplate(permit, body);
       const vault = await records.openVault(permit, body.vault_id);
       const [created] = await records.create(vault, [{ permit, ...(await newSecret(permit, body)) }]);
       return presentSecret(created!);
     },
 
     async update(permit: Permit<'secrets:write'>, id: string, body: SecretUpdate): Promise<Secret> {
-      return presentSecret(await records.revise(permit, 'secret', id, changing(permit, body)));
+      return presentSecret(await records.revise(permit, 'secret', id, revising(permit, body)));
     },
 
     /**
@@ -103,45 +137,66 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
      * conflicts, each is stored by itself. Either way, each has its own outcome.
      */
     async writeAll(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]> {
-      const together = await storeTogether(permit, items);
-      return together ?? storeOneByOne(permit, items);
+      const outcomes = new Map<SecretWrite, Outcome>();
+      const note = (written: readonly SecretWrite[], of: readonly Outcome[]) =>
+        written.forEach((item, at) => void outcomes.set(item, of[at]!));
+      const values = items.filter(item => !isTemplate(item));
+      note(values, (await storeTogether(permit, values)) ?? (await storeOneByOne(permit, values)));
+      // A template may refer to any of the others, so those that fail are tried again after the others.
+      let left = items.filter(isTemplate);
+      for (let before = -1; left.length > 0 && left.length !== before; ) {
+        before = left.length;
+        for (const item of left) note([item], await Promise.allSettled([storeAlone(permit, item)]));
+        left = left.filter(item => isInvalid(outcomes.get(item)!));
+      }
+      return items.map(item => outcomes.get(item)!);
     },
 
     async reveal(
       permit: Permit<'secrets:reveal'>,
       id: string,
       wanted: number | undefined,
+      resolve = true,
     ): Promise<RevealedSecret> {
       const row = await records.find(permit, 'secret', id);
       const version = await records.versionOf(row, wanted ?? row.version);
-      const { sealer } = await records.vaultOf(row);
-      const labels = records.openLabels(row, sealer);
+      const vault = await records.vaultOf(row);
+      const labels = records.openLabels(row, vault.sealer);
+      const { targets, value } = await opening.value(permit.caller, row, vault, version, resolve);
       const revealed = revealedOf(row, version.version);
-      return guard.reveal(permit, 'secret.revealed', [revealed], () => ({
+      const open = () => ({
         ...presentSecret({ row, labels }),
         version: version.version,
+        kind: kindOf(version),
         content_type: contentTypeOf(version, row),
-        value: records.openValue(row, sealer, version.value, version.version),
-      }));
+        value: value(),
+      });
+      return guard.reveal(permit, 'secret.revealed', [revealed], open, targets);
     },
 
     /** The current one-time code of a secret that is an `otpauth://totp/` address. Its use is recorded first. */
     async code(permit: Permit<'secrets:reveal'>, id: string): Promise<OneTimeCode> {
       const row = await records.find(permit, 'secret', id);
-      const open = await records.currentValue(row);
-      const show = () => codeOf(open(), now(), 'value');
-      return guard.reveal(permit, 'secret.code_shown', [revealedOf(row)], show);
+      const version = await records.versionOf(row, row.version);
+      const vault = await records.vaultOf(row);
+      const { targets, value } = await opening.value(permit.caller, row, vault, version);
+      const show = () => codeOf(value(), now(), 'value');
+      return guard.reveal(permit, 'secret.code_shown', [revealedOf(row)], show, targets);
     },
 
     versions: (permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>> =>
       records.versions(permit, 'secret', id, query),
 
     async rollback(permit: MayWrite<'secret'>, id: string, wanted: number): Promise<Secret> {
-      const revision = async (row: ResourceRow) => {
+      const revision: Revise = async (row, vault) => {
         const version = await records.versionOf(row, wanted);
-        const { sealer } = await records.vaultOf(row);
-        const value = records.openValue(row, sealer, version.value, version.version);
-        return { value, contentType: version.content_type };
+        const contentType = version.content_type;
+        const stored = records.references.opened(row, vault, version);
+        if (stored !== null) {
+          const template = await records.links.link(permit.caller, vault.row, stored.parts, row.id);
+          return { template, contentType };
+        }
+        return { value: records.openValue(row, vault.sealer, version.value, version.version), contentType };
       };
       return presentSecret(await records.revise(permit, 'secret', id, revision, 'secret.rolled_back'));
     },
@@ -161,6 +216,17 @@ function fieldsOf(body: SecretUpdate): ResourceChanges {
     activationDate: body.activation_date,
     expirationDate: body.expiration_date,
   };
+}
+
+function isTemplate(item: SecretWrite): boolean {
+  return ('id' in item ? item.changes : item).kind === 'template';
+}
+
+function isInvalid(outcome: Outcome): boolean {
+  const { status } = outcome;
+  return (
+    status === 'rejected' && outcome.reason instanceof Failure && outcome.reason.code === 'INVALID_REQUEST'
+  );
 }
 
 function isConflict(error: unknown): boolean {
@@ -195,6 +261,7 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     type: 'secret',
     name: row.name,
     vault_id: row.vault_id,
+    kind: kindOf(row),
     content_type: row.content_type!, // Only other types are stored without one.
     tags: labels.tags,
     note: labels.description,

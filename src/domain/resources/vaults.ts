@@ -1,36 +1,69 @@
 /** Vaults, each with its own encryption key. */
+import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
 import type { Vault, VaultCounts, VaultCreate, VaultUpdate } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
 import { actionOn } from './subject.ts';
+import { referableFrom, vaultAttributes } from './templates.ts';
 
 export type Vaults = ReturnType<typeof vaultsWith>;
 
 const mostCounted = 100;
 
-export function vaultsWith({ store }: Parts, records: Records) {
+export function vaultsWith({ store, guard }: Parts, records: Records) {
+  /**
+   * What the vault lets refer to it. Those who may read a vault that is added can then read values of this one, so it
+   * requires the permission to reveal them. Vaults that the caller may not see stay as they are.
+   */
+  async function referring({ caller }: Permit, before: ResourceRow, wanted: readonly string[] | undefined) {
+    if (wanted === undefined) return undefined;
+    const held = referableFrom(before);
+    const added = wanted.filter(id => !held.includes(id));
+    const reading = await guard.admit(caller, 'vaults:read');
+    await records.checkVaults(reading, added, 'referable_from');
+    if (added.includes(before.id)) throw invalid('referable_from', 'must not contain the vault itself');
+    if (added.length > 0) await guard.mayShow(caller, ['secrets:reveal'], [before.id]);
+    const unseen = held.filter(id => !allows(caller, 'vaults:read', id));
+    const referable_from = [...new Set([...wanted, ...unseen])];
+    return { ...vaultAttributes(before), referable_from };
+  }
+
   return {
     ...records.collectionOf('vault', presentVault),
 
     async create(
       permit: Permit<'vaults:write'>,
-      { name, description = '', tags = {} }: VaultCreate,
+      { name, description = '', tags = {}, referable_from = [] }: VaultCreate,
     ): Promise<Vault> {
-      return presentVault(await records.createVault(permit, name, { tags, description }));
+      if (referable_from.length > 0) {
+        // The caller may not reveal what a vault will contain because they created it.
+        await guard.mayShow(permit.caller, ['secrets:reveal']);
+        await records.checkVaults(
+          await guard.admit(permit.caller, 'vaults:read'),
+          referable_from,
+          'referable_from',
+        );
+      }
+      const attributes = referable_from.length === 0 ? {} : { referable_from };
+      const created = await records.createVault(permit, name, { tags, description }, attributes);
+      return presentVault(created, permit.caller);
     },
 
     async update(permit: Permit<'vaults:write'>, id: string, body: VaultUpdate): Promise<Vault> {
-      const revised = await records.revise(permit, 'vault', id, ({ name }) => {
+      const { referable_from, ...changes } = body;
+      const revised = await records.revise(permit, 'vault', id, async row => {
+        const { name } = row;
         // Whether a name is free would reveal vaults that the caller may not know about.
         if (permit.vaults !== null && body.name !== undefined && body.name !== name) throw notTheirs();
-        return body;
+        return { ...changes, attributes: await referring(permit, row, referable_from) };
       });
-      return presentVault(revised);
+      return presentVault(revised, permit.caller);
     },
 
     /** The number of resources in vaults, for the types that the caller may read. */
@@ -61,13 +94,14 @@ function notTheirs(): Failure {
   return new Failure('FORBIDDEN', { message: 'Renaming a vault requires a role in the organization' });
 }
 
-function presentVault({ row, labels }: Labelled): Vault {
+function presentVault({ row, labels }: Labelled, caller: Caller): Vault {
   return {
     id: row.id,
     type: 'vault',
     name: row.name,
     description: labels.description,
     tags: labels.tags,
+    referable_from: referableFrom(row).filter(id => allows(caller, 'vaults:read', id)),
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
   };

@@ -16,9 +16,11 @@ import type { ChangeAction, Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { LinkedTemplate } from './links.ts';
 import type { Labelled } from './lookup.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
 import { subjectOf } from './subject.ts';
+import { attributesWith, kindOf } from './templates.ts';
 
 /** Omitted fields don't change. A value creates a new version. */
 export interface ResourceChanges {
@@ -35,6 +37,8 @@ export interface ResourceChanges {
   readonly contentType?: string | null | undefined;
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   readonly value?: string | undefined;
+  /** In place of a value. */
+  readonly template?: LinkedTemplate | undefined;
   /** Writes of other resources that belong to it. */
   readonly beside?: readonly Write<ChangeAction>[] | undefined;
 }
@@ -51,6 +55,9 @@ export interface NewResource<T extends ResourceKind = ResourceKind> extends Reso
 export interface Write<A extends Action = never> extends Labelled {
   readonly subject: SubjectChange<A>;
   readonly version: VersionRow | null;
+  /** What a template refers to; null if that doesn't change. */
+  readonly targetIds: readonly string[] | null;
+  readonly conditions: readonly Statement[];
   /** Null if they don't change. */
   readonly tags: readonly TagRow[] | null;
   readonly event: EventRow;
@@ -78,18 +85,20 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       activation_date: draft.activationDate ?? null,
       expiration_date: draft.expirationDate ?? null,
       content_type: draft.contentType ?? null,
-      attributes: attributesWith('{}', draft),
+      attributes: revisedAttributes({ type: draft.type, attributes: '{}' }, draft),
       labels: sealLabels({ id, type: draft.type }, sealer, labels),
       vault_key: null,
       version: 1,
       deleted_at: null,
     });
-    const version = versionOf(caller, row, sealer, draft.value);
+    const { template } = draft;
     return write(row, labels, {
       subject: subjectOf(row),
-      version,
+      version: versionOf(caller, row, sealer, template?.text ?? draft.value),
       tags: tagRows(row, labels.tags),
       vault,
+      targetIds: template?.targetIds ?? null,
+      conditions: template?.conditions ?? [],
       beside: [],
     });
   }
@@ -106,19 +115,24 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const changes = { ...revisedColumns(before, wanted), labels: sealLabels(before, sealer, labels) };
     const row = stamps.resource.revise(before, changes, now());
     const details = { changed: changedMembers(wanted), version: row.version };
+    const { template } = wanted;
+    const text = template?.text ?? wanted.value;
+    const wasTemplate = before.type === 'secret' && kindOf(before) === 'template';
     return write(row, labels, {
       subject: { ...subjectOf<A>(row), details },
-      version: wanted.value === undefined ? null : versionOf(caller, row, sealer, wanted.value),
+      version: text === undefined ? null : versionOf(caller, row, sealer, text),
       tags: wanted.tags === undefined ? null : tagRows(row, wanted.tags),
       vault: null,
       beside,
+      targetIds: template?.targetIds ?? (text !== undefined && wasTemplate ? [] : null),
+      conditions: template?.conditions ?? [],
     });
   }
 
   function write<A extends Action>(
     row: ResourceRow,
     labels: Labels,
-    rest: Pick<Write<A>, 'subject' | 'version' | 'tags' | 'vault' | 'beside'>,
+    rest: Omit<Write<A>, 'row' | 'labels' | 'event'>,
   ): Write<A> {
     const kind = row.revision === 1 ? 'resource.created' : 'resource.updated';
     const event = stamps.stampEvent(eventOf(kind, row, row.updated_at, newId));
@@ -147,13 +161,21 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const versions = writes.flatMap(({ version }) => version ?? []);
     return [
       ...unchanged(created.map(({ vault }) => vault!)),
+      ...writes.flatMap(({ conditions }) => conditions),
       ...(rows.length === 0 ? [] : [store.resources.insert(...rows), store.resources.count(rows, 1)]),
       ...revised.map(({ row }) => store.resources.update(row)),
       ...(versions.length === 0 ? [] : [store.resources.insertVersion(...versions)]),
       ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
+      ...writes.flatMap(referenceStatements),
       ...tagStatements(writes.flatMap(({ tags }) => tags ?? [])),
       store.outbox.add(...writes.map(({ event }) => event)),
     ];
+  }
+
+  function referenceStatements({ row, vault, targetIds }: Write<Action>): Statement[] {
+    if (targetIds === null) return [];
+    const remove = vault === null ? [store.references.remove(row.id)] : [];
+    return targetIds.length === 0 ? remove : [...remove, store.references.add(row.id, targetIds)];
   }
 
   function unchanged(vaults: readonly ResourceRow[]): Statement[] {
@@ -177,13 +199,25 @@ function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<R
     activation_date: or(wanted.activationDate, before.activation_date),
     expiration_date: or(wanted.expirationDate, before.expiration_date),
     content_type: or(wanted.contentType, before.content_type),
-    attributes: attributesWith(before.attributes, wanted),
-    version: wanted.value === undefined ? before.version : before.version + 1,
+    attributes: revisedAttributes(before, wanted),
+    version: isNewVersion(wanted) ? before.version + 1 : before.version,
   };
 }
 
-function attributesWith(before: string, { attributes, ownerId }: ResourceChanges): string {
-  const changed = attributes === undefined ? before : JSON.stringify(attributes);
+function isNewVersion({ value, template }: ResourceChanges): boolean {
+  return value !== undefined || template !== undefined;
+}
+
+/** A new value decides what kind of secret it is; whatever else is there stays. */
+function revisedAttributes(
+  before: Pick<ResourceRow, 'type' | 'attributes'>,
+  wanted: ResourceChanges,
+): string {
+  const { attributes, ownerId } = wanted;
+  const given = attributes === undefined ? before.attributes : JSON.stringify(attributes);
+  const isValue = before.type === 'secret' && isNewVersion(wanted);
+  const references = wanted.template?.targetIds ?? null;
+  const changed = isValue ? JSON.stringify(attributesWith({ attributes: given }, references)) : given;
   if (ownerId === undefined) return changed;
   const { owner_id, ...others } = JSON.parse(changed) as Record<string, unknown>;
   return JSON.stringify(ownerId === null ? others : { ...others, owner_id: ownerId });
@@ -196,5 +230,5 @@ function flagOf(value: boolean | undefined): 0 | 1 | undefined {
 function changedMembers(wanted: ResourceChanges): string[] {
   return Object.entries(wanted)
     .filter(([, value]) => value !== undefined)
-    .map(([member]) => member);
+    .map(([member]) => (member === 'template' ? 'value' : member));
 }

@@ -3,6 +3,7 @@ import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { OpenVault } from '../resources/sealing.ts';
+import { kindOf } from '../resources/templates.ts';
 import type { Deed, UseParts } from './recorded-uses.ts';
 import type { CallRule } from './rule-records.ts';
 
@@ -10,7 +11,8 @@ export function mintingWith({ store, stamps, guard, records }: UseParts) {
   async function isHeld(before: { readonly id: string }, { row, sealer }: OpenVault, value: string) {
     const found = await store.resources.withValue(row.id, before.id);
     const held = found && stamps.resource.believe(found);
-    return held !== undefined && records.openValue(held, sealer, held.value) === value;
+    if (held === undefined || kindOf(held) === 'template') return false;
+    return records.openValue(held, sealer, held.value) === value;
   }
 
   return {

@@ -84,8 +84,8 @@ export function secretUsesWith(parts: SecretUseParts) {
 
   async function make(deed: Deed, chosen: Chosen): Promise<UseAnswer> {
     const { reader, vault, row, rule, call } = chosen;
-    const value = visibility.present.value(row, vault);
-    const order = orderOf(chosen, value);
+    const { value, values } = await visibility.opened(row, vault);
+    const order = orderOf(chosen, value, values);
     await refuseGuessing(chosen, order);
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
@@ -147,14 +147,19 @@ function checkScrubbed(values: readonly string[]): void {
     throw invalid('secret', `is too long to be searched for in a response: ${statusAlone}`);
 }
 
-function orderOf({ reader, row, rule, call }: Chosen, value: string): BrokeredCall {
+/** `contained` are the values that a template is made of: each is scrubbed as the whole is. */
+function orderOf(
+  { reader, row, rule, call }: Chosen,
+  value: string,
+  contained: readonly string[],
+): BrokeredCall {
   return {
     ...placed(rule.place, call, value),
     secret: row.id,
     lane: { organization: reader.organizationId, key: reader.countedAs },
     isOnce: needsApproval(rule, call),
     method: call.method,
-    values: [secretOf(rule.place, value)],
+    values: [...new Set([secretOf(rule.place, value), ...contained])],
     responseHeaders: rule.response_headers,
     maxResponse: rule.max_response,
     binary: rule.binary,

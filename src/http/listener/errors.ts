@@ -45,8 +45,9 @@ export function failureHeaders({ code, retryAfter }: Failure): Record<string, st
   return headers;
 }
 
-/** Two codes belong only to the vault endpoint; elsewhere the general code of their status is used. */
+/** Three codes belong only to the vault endpoint; elsewhere the general code of their status is used. */
 function publicCode(code: FailureCode): FailureCode {
   if (code === 'NOT_ACTIVE') return 'FORBIDDEN';
+  if (code === 'UNRESOLVED') return 'CONFLICT';
   return code === 'EXPIRED' ? 'NOT_FOUND' : code;
 }

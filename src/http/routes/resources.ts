@@ -92,7 +92,7 @@ function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
   ];
 }
 
-function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions>[] {
+function secretRoutes({ secrets, usedBy, looksAlike, guard }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes(looksAlike, {
       name: 'secrets',
@@ -126,7 +126,14 @@ function secretRoutes({ secrets, looksAlike, guard }: Domain): Route<Permissions
       body: resource.secretReveal,
       bodyOptional: true,
       answer: resource.revealedSecret,
-      handle: ({ permits: [permit], id, body }) => secrets.reveal(permit, id, body.version),
+      handle: ({ permits: [permit], id, body }) => secrets.reveal(permit, id, body.version, body.resolve),
+    }),
+    route('GET /v1/secrets/{id}/references', {
+      operationId: 'getSecretReferences',
+      summary: 'Show what a secret refers to, and which templates contain it',
+      needs: { all: ['secrets:read'] },
+      answer: resource.secretLinks,
+      handle: ({ permits: [permit], id }) => usedBy.of(permit, id),
     }),
     route('POST /v1/secrets/{id}/code', {
       operationId: 'showOneTimeCode',

@@ -24,6 +24,7 @@ const contentTypes = {
   text: 'text/plain; charset=utf-8',
   pem: 'application/x-pem-file',
 } as const;
+const longestHeader = 4_096;
 /** PEM has no ETag and is sent in full each time. */
 const untaggedHeaders = ['Cache-Control', 'no-store, no-cache, must-revalidate', 'Pragma', 'no-cache'];
 
@@ -80,7 +81,8 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
       response.writeHead(304, headers).end();
       return;
     }
-    const { body, format } = result;
+    const { body, format, unresolved = [] } = result;
+    if (unresolved.length > 0) headers.push('Strongroom-Unresolved', namesIn(unresolved));
     headers.push('Content-Type', contentTypes[format], 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
   }
@@ -96,6 +98,12 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     serve(request, response, started);
     return true;
   };
+}
+
+/** Percent-encoded, separated by commas; cut off where it would be too long for a header. */
+function namesIn(names: readonly string[]): string {
+  const text = names.map(encodeURIComponent).join(',');
+  return text.length <= longestHeader ? text : text.slice(0, text.lastIndexOf(',', longestHeader));
 }
 
 export function isRepeated(last: LastRequest, { method, url, rawHeaders }: IncomingMessage): boolean {

@@ -31,6 +31,9 @@ const filing = because('where filing resumes after a crash; filed rows are alway
 const search = because(
   'a blind index for searching; the tags themselves are sealed in the row that it finds',
 );
+const reference = because(
+  'an index of who refers to a secret: what a template refers to is sealed in its value and stamped in its row, and each entry is compared with it before it is shown; without an entry, a use is not shown, and a chain that is too long is refused when it is read instead of when it is written',
+);
 const kept = because(
   'a cached answer: its encryption binds it to its vault and to the rows it was built from; in another place, or with other rows, it is not used, and the answer is built again',
 );
@@ -186,6 +189,7 @@ export const columns = {
   log_hours: each(shown, 'organization_id', 'hour', 'kind', 'subject', 'successes', 'failures'),
   counts: each(total, 'organization_id', 'type', 'vault_id', 'living'),
   tags: { organization_id: search, tag_index: search, resource_id: search },
+  secret_references: { referrer_id: reference, target_id: reference },
   kept_answers: { vault_id: kept, answer: kept, sealed: 'sealed', read_at: kept },
   expiry_notices: each(notice, 'resource_id', 'version', 'expiration_date', 'days'),
   stage_notices: each(missing, 'stage_id', 'name'),

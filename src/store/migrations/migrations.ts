@@ -19,6 +19,7 @@ import { positions } from './016-positions.ts';
 import { narrowingKeys } from './018-narrowing-keys.ts';
 import { madeCredentials } from './021-made-credentials.ts';
 import { stages } from './022-stages.ts';
+import { references } from './023-references.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -43,6 +44,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '018-narrowing-keys': narrowingKeys,
   '021-made-credentials': madeCredentials,
   '022-stages': stages,
+  '023-references': references,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

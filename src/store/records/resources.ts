@@ -89,6 +89,15 @@ export function resources(engine: Engine) {
         .executeTakeFirst();
     },
 
+    /** Those of these secrets of an organization that are not deleted. */
+    secretsWithValues: (organizationId: string, ids: readonly string[]): Promise<ResourceWithValue[]> =>
+      withValue()
+        .where('resources.id', 'in', [...ids])
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', 'secret')
+        .where('deleted_at', 'is', null)
+        .execute(),
+
     /**
      * A vault's resources of one type that are not deleted, oldest first, with the sealed values: up to `limit` after
      * an id.

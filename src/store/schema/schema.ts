@@ -96,6 +96,12 @@ interface CountTable {
   living: number;
 }
 
+/** Which secret a template refers to: an index of what the stamped rows of the templates say. */
+export interface ReferenceTable {
+  referrer_id: string;
+  target_id: string;
+}
+
 export interface CredentialTable extends Named {
   kind: string;
   digest: Digest;
@@ -292,6 +298,7 @@ export interface Schema extends LogTables, PeopleTables {
   kept_answers: KeptAnswerTable;
   tags: TagTable;
   counts: CountTable;
+  secret_references: ReferenceTable;
   credentials: CredentialTable;
   identities: IdentityTable;
   use_rules: UseRuleTable;

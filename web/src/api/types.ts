@@ -41,6 +41,7 @@ export type {
   RevealedSecret,
   RevealedSecrets,
   Secret,
+  SecretLinks,
   Vault,
   VaultCounts,
   Version,

@@ -107,7 +107,7 @@ export async function carryOut(
 function bodyOf(vaultId: string, { item, existing }: Planned): object {
   if (item.kind !== 'secret') throw new Error('only secrets go in bulk');
   const { name, value } = item;
-  return existing ? { id: existing.id, name, value } : { vault_id: vaultId, name, value };
+  return existing ? { id: existing.id, name, kind: 'value', value } : { vault_id: vaultId, name, value };
 }
 
 async function storeMaterial(

@@ -56,9 +56,11 @@ interface DeleteItemProps {
   readonly item: { readonly id: string; readonly name: string };
   readonly collection: 'secrets' | 'keys' | 'certificates';
   readonly onDone: () => void;
+  /** What else the deletion concerns. */
+  readonly reached?: ReactNode;
 }
 
-export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
+export function DeleteItem({ item, collection, onDone, reached }: DeleteItemProps) {
   const refresh = useRefresh();
   const restore = useRestore(collection);
   async function discard() {
@@ -76,7 +78,12 @@ export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
       }
       size="small"
       title={`Delete ${item.name}?`}
-      text="It can no longer be read. You can restore it from the trash for 30 days."
+      text={
+        <div className="flex flex-col gap-3">
+          <p>It can no longer be read. You can restore it from the trash for 30 days.</p>
+          {reached}
+        </div>
+      }
       action="Delete"
       onConfirm={discard}
     />

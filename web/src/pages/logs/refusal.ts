@@ -32,6 +32,7 @@ const words: Readonly<Record<NonNullable<RequestLog['reason']>, string>> = {
   disabled: 'The requested resource is disabled.',
   not_active: 'The requested resource is not active yet.',
   resource_expired: 'The requested resource has expired.',
+  unresolved: 'A reference in the requested secret can’t be resolved.',
   invalid_request: 'The request could not be understood.',
   not_allowed: 'The request is not allowed.',
   unavailable: 'The service could not record or answer the request at that time.',

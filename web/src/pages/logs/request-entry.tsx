@@ -53,6 +53,14 @@ export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: (
             ? []
             : [['Restricted by its holder', <Narrowing key="narrowing" of={entry.narrowing} />] as const]),
           ['Requested', entry.requested || (entry.success ? 'all active secrets' : 'not understood')],
+          ...(entry.via === null
+            ? []
+            : [
+                [
+                  'Through templates',
+                  `${entry.via.length} ${entry.via.length === 1 ? 'value' : 'values'}`,
+                ] as const,
+              ]),
           ['Tool', entry.tool ?? 'none'],
           ['Route', <Mono key="route">{`${entry.method} ${entry.route}`}</Mono>],
           ['Address', <Mono key="address">{entry.ip_address}</Mono>],

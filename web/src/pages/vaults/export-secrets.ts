@@ -1,6 +1,7 @@
 /** Reveals secrets and saves them to a file. */
 import { post } from '../../api/client.ts';
 import type { RevealedSecrets } from '../../api/types.ts';
+import { note } from '../../ui/toast.tsx';
 
 const atOnce = 100;
 
@@ -9,7 +10,10 @@ export async function revealAll(ids: readonly string[]): Promise<RevealedSecrets
   const all = [];
   for (let at = 0; at < ids.length; at += atOnce) {
     const secret_ids = ids.slice(at, at + atOnce);
-    all.push(...(await post<RevealedSecrets>('/v1/secrets/reveal', { secret_ids })).data);
+    const { data, unresolved = [] } = await post<RevealedSecrets>('/v1/secrets/reveal', { secret_ids });
+    all.push(...data);
+    for (const name of unresolved)
+      note(`“${name}” is left out: a reference in it can’t be resolved`, { bad: true });
   }
   return all;
 }

@@ -2,6 +2,7 @@
  * Creates or edits a secret in the side panel. The form starts with the current value if the person may reveal it, which
  * is recorded; an unchanged value creates no new version. Less common fields are shown on request.
  */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written so
 import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
 import { update } from '../../api/changes.ts';
@@ -21,10 +22,12 @@ import { AreaField, CheckField, TextField } from '../../ui/text-field.tsx';
 import { note, noteUpdate } from '../../ui/toast.tsx';
 import { Generator } from './generator.tsx';
 import { OwnerField } from './owner-field.tsx';
+import { Reached } from './secret-links.tsx';
 
 const empty = {
   name: '',
   value: '',
+  template: false,
   content_type: 'text/plain',
   tags: '',
   note: '',
@@ -40,6 +43,7 @@ function valuesOf(secret: Secret, value: string): Values {
   return {
     name: secret.name,
     value,
+    template: secret.kind === 'template',
     content_type: secret.content_type,
     tags: tagLines(secret.tags),
     note: secret.note,
@@ -51,9 +55,10 @@ function valuesOf(secret: Secret, value: string): Values {
 }
 
 function bodyOf(values: Values, before: Secret | undefined): object {
-  const { value, ...others } = values;
+  const { value, template, ...others } = values;
   return {
     ...others,
+    kind: template ? 'template' : 'value',
     tags: tagsOf(values.tags),
     owner_id: values.owner_id || null,
     activation_date: momentOf(values.activation_date),
@@ -96,10 +101,13 @@ export function EditSecret({ secret, current, onClose }: EditSecretProps) {
   const refresh = useRefresh();
   async function save(values: Values) {
     const changedOf = (those: Values) => ({ ...bodyOf(those, secret), value: those.value });
-    noteUpdate(
-      'Secret',
-      await update(`/v1/secrets/${secret.id}`, changedOf(form.initial), changedOf(values)),
-    );
+    const { initial } = form;
+    // Another kind gives the same text another meaning, so it is sent again.
+    const before = {
+      ...changedOf(initial),
+      ...(values.template === initial.template ? {} : { value: null }),
+    };
+    noteUpdate('Secret', await update<object>(`/v1/secrets/${secret.id}`, before, changedOf(values)));
     await refresh('secrets', 'versions');
     onClose();
   }
@@ -114,6 +122,7 @@ export function EditSecret({ secret, current, onClose }: EditSecretProps) {
       />
       <NameField form={form} />
       <MoreFields form={form} open={hasMore(secret)} />
+      <Reached secret={secret} />
       <FormButtons form={form} action="Save" onCancel={onClose} />
     </form>
   );
@@ -161,6 +170,17 @@ function ValueFields({ form, ...field }: ValueFieldsProps) {
         onChange={text => form.set('value', text)}
       />
       <Generator onGenerate={text => form.set('value', text)} />
+      <CheckField
+        form={form}
+        name="template"
+        label="Template"
+        hint={
+          <>
+            <code>{'${NAME}'}</code> stands for another secret of this vault,{' '}
+            <code>{'${vault:VAULT/NAME}'}</code> for one of another vault.
+          </>
+        }
+      />
     </>
   );
 }

@@ -16,8 +16,9 @@ import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 import { HiddenValue } from './hidden-value.tsx';
 import { OneTimeCode } from './one-time-code.tsx';
-import { revealSecret } from './reveal.ts';
+import { revealSecret, revealText } from './reveal.ts';
 import { EditSecret } from './secret-form.tsx';
+import { Reached, SecretReferences } from './secret-links.tsx';
 import { SecretReaders } from './secret-readers.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 import { UseRules } from './use-rules.tsx';
@@ -56,7 +57,12 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
       {may('secrets:write') && (
         <div className="flex flex-wrap gap-2">
           <EditButton secret={secret} onEdit={onEdit} />
-          <DeleteItem item={secret} collection="secrets" onDone={onClose} />
+          <DeleteItem
+            item={secret}
+            collection="secrets"
+            onDone={onClose}
+            reached={<Reached secret={secret} deleted />}
+          />
         </div>
       )}
       <PanelPart title="Value">
@@ -76,6 +82,7 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
       <PanelPart title="Details">
         <SecretFacts secret={secret} />
       </PanelPart>
+      <SecretReferences secret={secret} />
       <UseRules secret={secret} />
       {may('logs:read') && <SecretReaders key={`readers ${secret.version}`} secret={secret} />}
       <SecretVersions secret={secret} />
@@ -90,7 +97,7 @@ function EditButton({ secret, onEdit }: Omit<ShownProps, 'onClose'>) {
   async function edit() {
     if (!may('secrets:reveal')) return onEdit({ value: null });
     setBusy(true);
-    await revealSecret(secret.id).then(
+    await revealText(secret.id).then(
       value => onEdit({ value }),
       error => {
         setBusy(false);
@@ -115,6 +122,7 @@ function SecretFacts({ secret }: { secret: Secret }) {
     <Facts
       facts={[
         ['State', <StateBadge key="state" of={secret} />],
+        ['Kind', secret.kind === 'template' ? 'template, with references to other secrets' : 'value'],
         ['Content type', secret.content_type],
         ['Version', secret.version],
         ['Active from', secret.activation_date ? <Exact key="from" at={secret.activation_date} /> : 'always'],

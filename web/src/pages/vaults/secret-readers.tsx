@@ -64,7 +64,7 @@ function Found({ secret, readers: { data, since, complete } }: { secret: Secret;
 }
 
 function ReaderName({ reader, vaultId, since }: { reader: Reader; vaultId: string; since: string }) {
-  const { id, kind, name } = reader;
+  const { id, kind, name, via } = reader;
   const href =
     kind === 'access-key'
       ? `/logs/requests${query({ access_key_id: id, vault_id: vaultId, from: since })}`
@@ -75,6 +75,9 @@ function ReaderName({ reader, vaultId, since }: { reader: Reader; vaultId: strin
         {name || `${id.slice(0, 8)}…`}
       </Link>
       <Badge>{kind.replaceAll(/[-_]/g, ' ')}</Badge>
+      {via.length > 0 && (
+        <span className="text-xs text-muted">through {via.map(one => one.name).join(', ')}</span>
+      )}
     </span>
   );
 }

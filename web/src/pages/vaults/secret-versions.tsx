@@ -8,7 +8,7 @@ import { PanelPart } from '../../shared/item-panel.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { revealSecret, useShown } from './reveal.ts';
+import { revealText, useShown } from './reveal.ts';
 import { Rollback } from './rollback.tsx';
 import { type Compared, VersionComparison } from './version-comparison.tsx';
 import { useVersions, VersionList } from './version-list.tsx';
@@ -21,7 +21,7 @@ export function SecretVersions({ secret }: { secret: Secret }) {
   async function compare(version: number) {
     setProblem('');
     const older = Math.min(version, secret.version);
-    const both = [revealSecret(secret.id, older), revealSecret(secret.id)];
+    const both = [revealText(secret.id, older), revealText(secret.id)];
     await Promise.all(both).then(
       ([before = '', after = '']) => comparison.show({ from: older, to: secret.version, before, after }),
       error => setProblem(sentence(error)),

@@ -2,7 +2,9 @@
 import { useLocation } from 'wouter';
 import { useForm } from '../../api/form.ts';
 import type { Vault } from '../../api/types.ts';
+import { Field } from '../../ui/field.tsx';
 import { ResourceForm } from '../../ui/resource-form.tsx';
+import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
@@ -12,6 +14,7 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
     name: vault?.name ?? '',
     description: vault?.description ?? '',
     tags: tagLines(vault?.tags ?? {}),
+    referable_from: vault?.referable_from ?? [],
   });
   const [, go] = useLocation();
   const shown = ({ id, name }: Vault) => {
@@ -38,6 +41,22 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
       />
       <AreaField form={form} name="description" label="Description" optional rows={2} mono={false} />
       <TagsField form={form} />
+      <Field
+        label="Vaults that may refer to its secrets"
+        optional
+        hint="Templates of these vaults can contain secrets of this one, for everyone who may read the templates."
+        error={form.errorOf('referable_from')}
+      >
+        {ids => (
+          <SearchChoices
+            {...vaults}
+            ids={ids}
+            placeholder="None"
+            value={form.values.referable_from}
+            onChange={chosen => form.set('referable_from', [...chosen])}
+          />
+        )}
+      </Field>
     </ResourceForm>
   );
 }
