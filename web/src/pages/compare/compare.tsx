@@ -197,6 +197,7 @@ function Missing({
       {missing === 1 ? '1 secret is' : `${missing} secrets are`} missing in {last.name}.
       <button
         type="button"
+        data-inline
         className="font-medium underline"
         onClick={() => address.set({ show: 'missing' })}
       >

@@ -237,13 +237,13 @@ function Cell({ row, at, vaults, sources, onCopy }: CellProps) {
           <Badge tone={tone}>{words[state] ?? state}</Badge>
         )}
         {cell !== null && (
-          <span className="text-xs text-muted tabular-nums">
-            <Link href={`/vaults/${vaults[at]!.id}/secrets/${cell.id}`} className="hover:underline">
-              v{cell.version}
-              <span className="sr-only"> of {row.name}</span>
-            </Link>{' '}
-            · <Ago at={cell.updated_at} />
-          </span>
+          <Link
+            href={`/vaults/${vaults[at]!.id}/secrets/${cell.id}`}
+            className="text-xs text-muted tabular-nums hover:underline"
+          >
+            v{cell.version}
+            <span className="sr-only"> of {row.name}</span> · <Ago at={cell.updated_at} />
+          </Link>
         )}
       </span>
       {from !== undefined && (
