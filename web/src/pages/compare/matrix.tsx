@@ -253,7 +253,7 @@ function Cell({ row, at, vaults, sources, onCopy }: CellProps) {
           aria-label={`Copy ${row.name} from ${vaults[from]!.name} to ${vaults[at]!.name}`}
           onClick={() => onCopy(from)}
         >
-          Copy here
+          Copy
         </Button>
       )}
     </span>
