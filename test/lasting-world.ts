@@ -29,6 +29,7 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/^POST \/auth\/device\/approve$/, 'is a sign-in: test/device-login.test.ts asks for its proof'],
   [/^POST \/auth\/oauth\/(deny|request)$/, 'gives nothing'],
   [/^POST \/auth\/approvals\/:id\/refuse$/, 'gives nothing'],
+  [/^POST \/auth\/role-requests(\/:id\/refuse)?$/, 'asks, or refuses'],
   [/^POST \/auth\/(setup|invitation|password$|passkey$|passkey\/options|sign-out)/, 'is how people sign in'],
   [/^POST \/auth\/(proof|totp|passkeys|password\/change)/, 'test/proofs.test.ts tries each without a proof'],
   [/^POST \/oauth\/(register|revoke|token)$/, 'fetches what was approved, or takes it away'],
@@ -87,6 +88,18 @@ async function waiting(world: World): Promise<string> {
   return answer.body.approval.id;
 }
 
+const asker = 'asks@example.org';
+
+/** A request for a role by somebody who joined before. */
+async function asked(world: World): Promise<string> {
+  const browser = world.service.browser();
+  await browser.signIn(asker);
+  const body = { vault_id: world.vaultId, role: 'reader', until: later(world) };
+  const answer = await browser.post('/auth/role-requests', body);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.id;
+}
+
 const rule = {
   hosts: ['api.example.org'],
   methods: ['POST'],
@@ -134,6 +147,10 @@ export const giving: Readonly<Record<string, Given>> = {
     path: async world => `/auth/approvals/${await waiting(world)}/approve`,
     body: () => ({ scope: 'rule' }),
   },
+  'POST /auth/role-requests/:id/approve': {
+    path: async world => `/auth/role-requests/${await asked(world)}/approve`,
+    body: () => ({}),
+  },
   'POST /auth/oauth/approve': {
     body: ({ service, vaultId }) => ({
       request: asking(service.url).query,
@@ -176,6 +193,7 @@ export async function startLasting(engine: EngineName): Promise<World> {
     assert.equal(answer.status, 200, answer.text);
     return answer.body;
   };
+  await invite(service, owner, asker, 'viewer');
   const { body: secrets } = await owner.get('/v1/secrets');
   const secretId = secrets.data[0].id;
   const agent = await make('access-keys', {

@@ -31,6 +31,11 @@ const free: Readonly<Record<string, string>> = {
   'POST /auth/approvals/:id/approve':
     'changes no factor; for an hour it takes a proof (test/lasting-access.test.ts)',
   'POST /auth/approvals/:id/refuse': 'takes away, and a call alone',
+  'POST /auth/role-requests': 'asks, and is given nothing before somebody allows it',
+  'DELETE /auth/role-requests/:id': 'takes away, and a request alone',
+  'POST /auth/role-requests/:id/approve':
+    'changes no factor; what it gives takes a proof (test/lasting-access.test.ts)',
+  'POST /auth/role-requests/:id/refuse': 'takes away, and a request alone',
   'POST /auth/device/deny': 'takes away, and a request alone',
   'DELETE /auth/device/keys/:id': 'takes away, and a key alone',
 };

@@ -263,6 +263,8 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     const approval = await approvalFor(agent.token);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
     const grants = [{ vault_id: vault.id, role: 'viewer' }];
+    const wanted = { vault_id: vault.id, role: 'reader', until: dates.expiration_date };
+    const request = await ok(guest, 'POST', '/auth/role-requests', wanted);
     const group = await made('/v1/groups', { name: `group ${name}`, grants, member_ids: [member] });
     const stage = await made('/v1/stages', { name: `stage ${name}`, vault_ids: [vault.id] });
     const authenticator = new Authenticator(site());
@@ -285,6 +287,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       rule,
       agent,
       approval,
+      request,
       member,
       group,
       stage,
@@ -321,6 +324,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
+    await ok(owner, 'POST', `/auth/role-requests/${of.request.id}/refuse`, {});
     await ok(owner, 'PUT', `/v1/groups/${of.group.id}`, { name: `team ${name}` });
     await ok(owner, 'PUT', `/v1/stages/${of.stage.id}`, { name: `changed ${name}` });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);

@@ -28,6 +28,7 @@ import { timelineWith } from './operations/timeline.ts';
 import { groupsWith } from './people/groups.ts';
 import { membersWith } from './people/members.ts';
 import { organizationsWith } from './people/organizations.ts';
+import { roleRequestsWith } from './people/role-requests.ts';
 import { vaultPeopleWith } from './people/vault-people.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
@@ -84,6 +85,7 @@ export function domainWith(given: DomainParts) {
   const approvals = approvalsWith(parts, records);
   const organizations = organizationsWith(parts);
   const groups = groupsWith(parts, records);
+  const members = membersWith(parts, records, groups);
   const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
   const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
   const identities = identitiesWith(parts, records, egressInto(privateIssuers));
@@ -106,7 +108,8 @@ export function domainWith(given: DomainParts) {
     organizations,
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
     groups,
-    members: membersWith(parts, records, groups),
+    members,
+    roleRequests: roleRequestsWith(parts, records, members),
     vaultPeople: vaultPeopleWith(parts, records, groups),
     accounts,
     oauth: {

@@ -34,6 +34,7 @@ import { overview } from './records/overview.ts';
 import { references } from './records/references.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
+import { roleRequests } from './records/role-requests.ts';
 import { stages } from './records/stages.ts';
 import { timelines } from './records/timelines.ts';
 import { toolSessions } from './records/tool-sessions.ts';
@@ -211,6 +212,7 @@ function nounsOf(engine: Engine) {
     toolSessions: toolSessions(engine),
     deviceLogins: deviceLogins(engine),
     oauthGrants: oauthGrants(engine),
+    roleRequests: roleRequests(engine),
     keyring: keyring(engine),
     keptAnswers: keptAnswers(engine),
     timelines: timelines(engine),

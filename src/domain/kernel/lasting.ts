@@ -48,6 +48,8 @@ const givesNothing = {
     'account.passkey_removed',
     'approval.refused',
     'device-login.denied',
+    'role-request.refused',
+    'role-request.withdrawn',
     'webhook.disabled',
   ],
   'is a resource, which others are given access to': [
@@ -73,7 +75,7 @@ const givesNothing = {
     'vault.restored',
     'vault.updated',
   ],
-  'is done once, and over': ['approval.requested'],
+  'is done once, and over': ['approval.requested', 'role-request.created'],
   'is how a person signs in, which `sign-in/proofs.ts` protects': [
     'account.codes_begun',
     'account.codes_enabled',
@@ -87,7 +89,12 @@ const givesNothing = {
     'session.renewed',
     'session.started',
   ],
-  'goes with what gives it': ['account.created', 'account.reset', 'oauth-grant.exchanged'],
+  'goes with what gives it': [
+    'account.created',
+    'account.reset',
+    'oauth-grant.exchanged',
+    'role-request.approved',
+  ],
   'is the operator’s, or the service’s own': [
     'keyring.root_key_changed',
     'keyring.terms_retired',

@@ -32,6 +32,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     lock_outs: stamps.lockOut.vouched,
     device_logins: stamps.deviceLogin.vouched,
     oauth_grants: stamps.oauthGrant.vouched,
+    role_requests: stamps.roleRequest.vouched,
   };
   return ({ table, row }) => {
     try {

@@ -29,6 +29,7 @@ import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/records/organizations.ts';
 import type { EventRow } from '../../store/records/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import type { RoleRequestRow } from '../../store/records/role-requests.ts';
 import type { StageRow } from '../../store/records/stages.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
 import type { UseRuleRow } from '../../store/records/use-rules.ts';
@@ -128,6 +129,7 @@ export function stampsWith(keyring: Keyring) {
     webhook: stamper<WebhookRow>('webhook', 'webhooks'),
     useRule: stamper<UseRuleRow>('use-rule', 'use_rules'),
     approval: stamper<ApprovalRow>('approval', 'approvals'),
+    roleRequest: stamper<RoleRequestRow>('role-request', 'role_requests'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

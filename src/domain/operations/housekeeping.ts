@@ -1,5 +1,5 @@
 /**
- * Housekeeping: empties the trash after 30 days, and removes old counters and approvals, expired access keys of
+ * Housekeeping: empties the trash after 30 days, and removes old counters, approvals and role requests, expired access keys of
  * identities, and ended OAuth grants.
  */
 import { trustedCaller } from '../../access/caller.ts';
@@ -30,6 +30,7 @@ export function housekeepingWith({ store, guard, now, aged, newId }: Housekeepin
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
       const approvals = await store.approvals.forget(aged() - approvalsKept, approvalsPerStep);
+      await store.roleRequests.forget(aged() - approvalsKept, approvalsPerStep);
       await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {

@@ -17,18 +17,24 @@ import { iso } from '../../contract/text.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
-import { isIn, presentGrant, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
+import {
+  type GrantedVault,
+  isIn,
+  presentGrant,
+  rightsOf,
+  vaultGrantsIn,
+} from '../credentials/member-rights.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
-import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { GuardedChange, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { emailKey, sameAddress } from './email.ts';
 import { type Groups, groupChange } from './groups.ts';
 import { inviteAgain, inviteNew, newMember } from './invitations.ts';
 import { groupsOf } from './people.ts';
-import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
+import { checkVaults, grantsAfter, grantsText, withEnd } from './vault-grants.ts';
 
 export type Members = ReturnType<typeof membersWith>;
 
@@ -169,6 +175,19 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
       });
     },
 
+    /** Gives a member a role in a vault that ends, in addition to those without an end, along with another change. */
+    give: (permit: Writing, id: string, wanted: GrantedVault, along: () => Promise<Along>): Promise<Member> =>
+      revise(permit, id, 'member.updated', async (before, next) => {
+        const held = vaultGrantsIn(before, now());
+        const grants = withEnd(held, wanted, now());
+        const row = next({ grants: grantsText(grants) });
+        checkGrant(permit.caller, rightsOf({ member: row, groups: await groupsOf(parts, before) }, now()));
+        await checkVaults(records, permit, grants, held);
+        const { others, statements, touches } = await along();
+        const all = [store.organizations.updateMember(row), ...statements];
+        return { row, ...given(row), others, statements: all, touches };
+      }),
+
     remove: (permit: Writing, id: string): Promise<void> =>
       remove(permit, id, 'member.removed', async before => {
         checkGrant(permit.caller, await rights(before), endOfRights(permit.caller));
@@ -185,6 +204,11 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
       }),
   };
 }
+
+/** What is stored in the same unit. */
+type Along = { readonly others: readonly SubjectChange[] } & Required<
+  Pick<GuardedChange, 'statements' | 'touches'>
+>;
 
 function leftBy(group: MemberGroupRow, now: number): SubjectChange {
   return { ...groupChange<never>(group, now), verb: 'group.updated', lasts: 'as before' };

@@ -40,6 +40,16 @@ export function grantsAfter(
   return after;
 }
 
+/** A role that ends replaces another that ends in the same vault. */
+export function withEnd(
+  before: readonly GrantedVault[],
+  wanted: GrantedVault,
+  now: number,
+): readonly GrantedVault[] {
+  const kept = before.filter(one => one.vault_id === wanted.vault_id && one.until === null);
+  return grantsAfter(before, { change_grants: [...kept, wanted] }, now);
+}
+
 function grantedVault({ vault_id, role, until = null }: WantedGrant): GrantedVault {
   return { vault_id, role, until };
 }

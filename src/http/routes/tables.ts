@@ -8,6 +8,7 @@ import { logRoutes, overviewRoutes } from './logs.ts';
 import { oauthRoutes } from './oauth.ts';
 import { ownAccountRoutes } from './own-account.ts';
 import { resourceRoutes } from './resources.ts';
+import { ownRoleRequestRoutes, roleRequestRoutes } from './role-requests.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
 import { signOnRoutes } from './sign-on.ts';
@@ -20,6 +21,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
     ...resourceRoutes(domain),
     ...stageRoutes(domain),
     ...accessRoutes(domain),
+    ...roleRequestRoutes(domain),
     ...identityRoutes(domain),
     ...ruleRoutes(domain),
     ...webhookRoutes(domain),
@@ -36,6 +38,7 @@ export function authRoutes(parts: AppParts): Route<AuthNeed>[] {
     ...deviceLoginRoutes(parts.domain.accounts),
     ...loginRoutes(parts.domain),
     ...decisionRoutes(parts.domain),
+    ...ownRoleRequestRoutes(parts.domain),
     ...(parts.oauth === null ? [] : oauthRoutes(parts, parts.oauth)),
     ...(parts.singleSignOn === null ? [] : signOnRoutes(parts, parts.singleSignOn)),
   ];

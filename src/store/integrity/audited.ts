@@ -26,6 +26,7 @@ export const revisedTables = [
   'use_rules',
   'approvals',
   'oauth_grants',
+  'role_requests',
 ] as const satisfies readonly (keyof Schema)[];
 export type RevisedTable = (typeof revisedTables)[number];
 

@@ -132,6 +132,11 @@ export const columns = {
     ...stamped('scope_fingerprint', 'request', 'scope', 'state', 'decided_by', 'expires_at'),
     ...revised,
   },
+  role_requests: {
+    ...stamped('id', 'organization_id', 'member_id', 'vault_id', 'role', 'ends_at', 'reason', 'state'),
+    ...stamped('decided_by', 'expires_at'),
+    ...revised,
+  },
   webhooks: {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),
     ...stamped('secret', 'secret_version', 'previous_secret', 'previous_until'),

@@ -20,6 +20,7 @@ import { narrowingKeys } from './018-narrowing-keys.ts';
 import { madeCredentials } from './021-made-credentials.ts';
 import { stages } from './022-stages.ts';
 import { references } from './023-references.ts';
+import { roleRequests } from './029-role-requests.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -45,6 +46,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '021-made-credentials': madeCredentials,
   '022-stages': stages,
   '023-references': references,
+  '029-role-requests': roleRequests,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -125,6 +125,19 @@ export interface SessionTable extends OfMember {
   used_at: number;
 }
 
+/** A member's request for a role in a vault, or what was decided about it. */
+export interface RoleRequestTable extends Owned {
+  member_id: string;
+  vault_id: string;
+  role: string;
+  /** When the role is to end. */
+  ends_at: number;
+  reason: string;
+  state: 'pending' | 'approved' | 'refused' | 'withdrawn';
+  decided_by: string | null;
+  expires_at: number;
+}
+
 /** Failed attempts at one factor of one account. */
 export interface LockOutTable {
   /** A keyed hash of the account and the factor, or of an address that belongs to no account. */
@@ -150,4 +163,5 @@ export interface PeopleTables {
   used_challenges: UsedChallengeTable;
   device_logins: DeviceLoginTable;
   oauth_grants: OAuthGrantTable;
+  role_requests: RoleRequestTable;
 }

@@ -46,6 +46,7 @@ export type {
   VaultCounts,
   Version,
 } from '../../../src/contract/resources.ts';
+export type { RoleRequest } from '../../../src/contract/role-requests.ts';
 export type { ComparedStage, RenamedInStage, Stage } from '../../../src/contract/stages.ts';
 export { keyOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';

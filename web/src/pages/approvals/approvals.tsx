@@ -12,6 +12,7 @@ import { Exact } from '../../ui/exact.tsx';
 import { Empty, Loading, Page, Section, Wrong } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { ApprovalRequest } from './approval-request.tsx';
+import { RoleRequests } from './role-requests.tsx';
 
 export default function Approvals() {
   const { approval } = useParams<{ approval?: string }>();
@@ -26,6 +27,7 @@ export default function Approvals() {
       actions={<Notify />}
     >
       {isElsewhere && <Decided id={approval} />}
+      <RoleRequests />
       <div aria-live="polite" className="flex flex-col gap-4">
         {waiting.isPending && <Loading />}
         {waiting.isError && <Wrong error={waiting.error} retry={() => void waiting.refetch()} />}

@@ -8,6 +8,7 @@ import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Page, Wrong } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
+import { AskRole } from './ask-role.tsx';
 import Certificates from './certificates.tsx';
 import { DeleteVault } from './delete-vault.tsx';
 import Keys from './keys.tsx';
@@ -91,6 +92,7 @@ function VaultActions({ vault }: { vault: VaultRecord }) {
   const [open, setOpen] = useState<'edit' | 'import' | null>(null);
   return (
     <>
+      <AskRole vault={vault} />
       {may('secrets:write') && (
         <Button onClick={() => setOpen('import')}>
           <Upload className="size-4" aria-hidden /> Import
