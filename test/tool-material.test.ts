@@ -136,6 +136,20 @@ describe('certificates', () => {
           `^${name} +version 1 +expires in (29|30)d +CN=web +.*web\\.example\\.com.* [0-9a-f-]{36}$`,
         ),
       );
+    execFileSync('openssl', ['req', '-x509', '-key', key, '-days', '60', ...names, '-out', pem], {
+      stdio: 'ignore',
+    });
+    const renewed = await tool.admin(['certificates', 'renew', 'web', pem, ...inApp]);
+    assert.match(renewed.stderr, /^strongroom: web is now version 2, and expires 20\S+\n$/);
+    assert.match(
+      succeeds(await tool.admin(['certificates', 'list', ...inApp])),
+      /^web +version 2 +expires in (59|60)d /m,
+    );
+    fails(
+      await tool.admin(['certificates', 'renew', 'none', pem, ...inApp]),
+      1,
+      /there is no certificate "none"/,
+    );
     fails(await tool.admin(['certificates', 'add', 'web', ...inApp]), 2, /the name of a file are required/);
     fails(await tool.admin(['certificates', 'add', 'x', '/nowhere', ...inApp]), 1, /can’t be read/);
   });

@@ -45,6 +45,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'keys export': () => oneOf(import('./keys/keys.ts'), 'exportCommand'),
     'certificates list': () => oneOf(import('./keys/certificates.ts'), 'listCommand'),
     'certificates add': () => oneOf(import('./keys/certificates.ts'), 'addCommand'),
+    'certificates renew': () => oneOf(import('./keys/certificates.ts'), 'renewCommand'),
   },
   'Let agents use secrets': {
     'use-rules list': () => oneOf(import('./agents/use-rules.ts'), 'listCommand'),

@@ -138,6 +138,10 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'certificates add NAME FILE [flags]',
     summary: 'store a certificate from a file',
   },
+  'certificates renew': {
+    usage: 'certificates renew NAME FILE [flags]',
+    summary: 'store the successor of a certificate, as a new version',
+  },
   'use-rules list': {
     usage: 'use-rules list [flags]',
     summary: 'print the use rules of a vault',

@@ -1,14 +1,14 @@
 /** `strongroom certificates …`: lists the certificates of a vault, and stores new ones and their successors. */
 import { text } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { inVault, listed } from '../connection/admin.ts';
+import { type Admin, foundIn, inVault, listed } from '../connection/admin.ts';
 import { byName } from '../connection/resources.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { tagOption } from '../connection/tags.ts';
 import { commandOf } from '../terminal/command.ts';
 import { expiryInWords } from '../terminal/dates.ts';
 import { bytesOf, contentOf, textOf } from '../terminal/input.ts';
-import { printable, printCreated, printList } from '../terminal/terminal.ts';
+import { done, printable, printCreated, printList } from '../terminal/terminal.ts';
 
 export const listCommand = commandOf({
   usage: 'certificates list [flags]',
@@ -70,3 +70,33 @@ export const addCommand = commandOf({
     await printCreated(values, created, created.id, `the certificate ${printable(name)} is stored`);
   },
 });
+
+export const renewCommand = commandOf({
+  usage: 'certificates renew NAME FILE [flags]',
+  summary: 'store the successor of a certificate, as a new version',
+  options: { ...serviceOptions, ...passphraseOption },
+  completes: 'certificates',
+  about:
+    'Stores the certificate in a PEM or PKCS#12 file as a new version of an existing one, under the same name and id. Readers\nget it immediately.',
+  more: 'Example:\n  strongroom certificates renew web fullchain.pem\n',
+  missing: 'the name of a certificate and the name of a file are required',
+  upTo: 2,
+  run: async (values, named, [file]) => {
+    const body = materialIn(fileIn(file), values['passphrase-file']);
+    const { admin, vault } = await inVault(values);
+    const { id, name } = await certificateNamed(admin, vault.id, named);
+    const renewed = await admin.updateCertificate({ id, body });
+    const said = `${printable(name)} is now version ${renewed.version}, and expires ${renewed.expires_at}`;
+    done(values.json, renewed, said);
+  },
+});
+
+/** A certificate of this vault, by its name or id. */
+async function certificateNamed(admin: Admin, vault_id: string, named: string) {
+  return foundIn(
+    ({ query = {} }: Parameters<Admin['listCertificates']>[0] & object) =>
+      admin.listCertificates({ query: { ...query, vault_id } }),
+    'certificate',
+    named,
+  );
+}
