@@ -242,6 +242,20 @@ for (const engine of engines) {
       assert.equal((await one('M1')).body.value, 'three');
     });
 
+    it('many at once, written without their kind, form no circle', async () => {
+      await value('ROOT', 'root');
+      const first = await template('FIRST', '${ROOT}');
+      const second = await template('SECOND', '${ROOT}');
+      const items = [
+        { id: first.id, value: '${SECOND}' },
+        { id: second.id, value: '${FIRST}' },
+      ];
+      const { body } = await service.call('POST', '/v1/secrets/bulk', { items });
+      const statuses = body.results.map(({ status }: { status: number }) => status);
+      assert.deepEqual(statuses.sort(), [200, 400]);
+      assert.deepEqual([(await one('FIRST')).body.value, (await one('SECOND')).body.value], ['root', 'root']);
+    });
+
     it('across vaults needs a grant, which is no oracle and ends at once', async () => {
       const password = await value('PASS', 'p1', shared);
       const text = 'u:${vault:shared%2Feu/PASS}';

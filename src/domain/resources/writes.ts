@@ -161,9 +161,10 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const versions = writes.flatMap(({ version }) => version ?? []);
     return [
       ...unchanged(created.map(({ vault }) => vault!)),
-      ...writes.flatMap(({ conditions }) => conditions),
       ...(rows.length === 0 ? [] : [store.resources.insert(...rows), store.resources.count(rows, 1)]),
       ...revised.map(({ row }) => store.resources.update(row)),
+      // After the updates, so that no write depends on what another one of the same transaction changes.
+      ...writes.flatMap(({ conditions }) => conditions),
       ...(versions.length === 0 ? [] : [store.resources.insertVersion(...versions)]),
       ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
       ...writes.flatMap(referenceStatements),
