@@ -33,5 +33,5 @@ ${entries.join('')}};
 
 if (import.meta.main) {
   const file = fileURLToPath(new URL('../src/cli/help-lines.ts', import.meta.url));
-  writeFileSync(file, sourceOf(await declaredLines()));
+  declaredLines().then(lines => writeFileSync(file, sourceOf(lines)));
 }

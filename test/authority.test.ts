@@ -148,7 +148,11 @@ for (const engine of enginesInTurn(import.meta.url)) {
     it('whoever is removed, demoted, reset or signed out meanwhile is refused on every route, and changes nothing', async () => {
       const ways = Object.entries(withdrawals);
       for (const [index, operation] of changing().entries()) {
-        const [way, { statuses, by }] = ways[index % ways.length]!;
+        // A viewer compares the names in vaults too, and sees no value.
+        const open = ways.filter(
+          ([way]) => way !== 'is demoted' || !/^\/v1\/(vaults|stages)\b.*\/compare$/.test(operation.path),
+        );
+        const [way, { statuses, by }] = open[index % open.length]!;
         const name = `${nameOf(operation)} by one who ${way}`;
         service.clock.pass(2_000); // More than 60 failures a minute would be limited.
         const path = await pathOf(operation);

@@ -114,6 +114,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       groups: [() => ({}), false],
       identities: [({ vault_id }) => ({ method: 'secret_id', vault_ids: [vault_id] }), false],
       webhooks: [() => ({ url: 'https://127.0.0.1/', events: ['resource.created'] }), false],
+      stages: [({ vault_id }) => ({ vault_ids: [vault_id] }), false],
       'use-rules': [
         ({ secret_id }) => ({
           secret_id,

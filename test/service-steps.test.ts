@@ -35,6 +35,7 @@ describe('a step of housekeeping', () => {
         limits: { forget: note('limits', undefined) },
         credentials: { forgetMinted: note('minted', minted) },
         approvals: { forget: note('approvals', approvals) },
+        roleRequests: { forget: note('role requests', undefined) },
         oauthGrants: { forget: note('grants', undefined) },
         resources: { deletedBefore: note('trash', rows) },
       },
@@ -54,6 +55,7 @@ describe('a step of housekeeping', () => {
       ['limits', (100 * day) / 1000 - 3_600],
       ['minted', 90 * day, 1_000],
       ['approvals', 83 * day, 1_000],
+      ['role requests', 83 * day, 1_000],
       ['grants', 90 * day, 1_000],
       ['trash', 60 * day, 50],
     ]);

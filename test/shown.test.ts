@@ -470,6 +470,7 @@ describe('what is given away', () => {
       resource: reads,
       access_key: ['access-keys:read'],
       approval: ['approvals:read'],
+      stage: ['vaults:read', 'secrets:read'],
       webhook: ['webhooks:read'],
     };
     for (const event of eventKinds) {

@@ -127,6 +127,7 @@ test('what the last vault lacks is a warning; several are selected and copied at
   await inDialog('Copy').click();
   await page.getByText('2 secrets copied to shop-live').first().waitFor();
   await row('FIRST').waitFor({ state: 'detached' });
+  await row('SECOND').waitFor(); // The table is drawn anew.
   assert.deepEqual(await cells('SECOND'), ['present', 'missing']);
   assert.deepEqual([await valueIn(live, 'FIRST'), await valueIn(live, 'THIRD')], ['FIRST', 'THIRD']);
 });
