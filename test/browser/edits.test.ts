@@ -200,8 +200,10 @@ test('every form that edits a record is tested here, and the others change a sin
   const tried = [...edits.map(({ form }) => form), 'access-form'].sort();
   assert.deepEqual(using(/<ResourceForm\b|\bupdate(Granted)?[<(]/), tried);
   assert.deepEqual(using(/\bput[<(]/), [
+    'add-person',
     'members',
     'organization',
+    'people',
     'plan',
     'renewal-form',
     'stages',
