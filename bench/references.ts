@@ -20,7 +20,7 @@ const rounds = 100;
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
 if (engine === 'postgres') await globalSetup();
 const place = ['--data', folder, ...(engine === 'postgres' ? ['--database-url', await freshDatabase()] : [])];
-const key = await setup([...place, '--plan', 'enterprise']);
+const key = await setup(place);
 const service = start(['serve', ...place, '--port', '0']);
 const url = await service.url;
 const call = async (method: string, path: string, body?: unknown, token = key) => {
