@@ -5,7 +5,7 @@
 import type { Caller } from '../src/access/caller.ts';
 import type { Domain } from '../src/domain/domain.ts';
 import type { Noun } from '../src/domain/kernel/collection.ts';
-import type { Permit } from '../src/domain/kernel/guard.ts';
+import type { Permit } from '../src/domain/kernel/permits.ts';
 import { permitsFor } from '../src/http/routes/api-callers.ts';
 import type { Permissions } from '../src/http/routes/route.ts';
 

@@ -232,6 +232,18 @@ describe('policy', () => {
     assert.ok(granted > 20, 'the property was tried on grants that pass');
   });
 
+  it('a role in a vault is given on until it ends, and no longer', () => {
+    const inVault = (until: number | null, whole: number | null = null): Grant => ({
+      ...grantOfRole('none', whole),
+      vaultRoles: new Map([['v1', [{ role: 'editor', until }]]]),
+    });
+    for (const until of [1, 2]) assert.ok(mayGrant(inVault(2), inVault(until)));
+    assert.ok(mayGrant(inVault(2), inVault(null, 2)), 'what ends as a whole');
+    assert.ok(mayGrant(inVault(null), inVault(null)));
+    for (const until of [3, null]) assert.ok(!mayGrant(inVault(2), inVault(until)));
+    assert.ok(!mayGrant(inVault(2), inVault(null, 3)));
+  });
+
   it('grants chain: what a grantee may grant, their maker may too', () => {
     fc.assert(
       fc.property(grant, grant, grant, (first, second, third) => {

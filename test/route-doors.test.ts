@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { asker } from '../src/base/fair-line.ts';
 import { Failure } from '../src/contract/errors.ts';
-import type { Permit } from '../src/domain/kernel/guard.ts';
+import type { Permit } from '../src/domain/kernel/permits.ts';
 import { mountGeneral } from '../src/http/routes/api-callers.ts';
 import { mountAuth } from '../src/http/routes/auth-visitors.ts';
 import { type AuthNeed, type Permissions, type Route, route } from '../src/http/routes/route.ts';

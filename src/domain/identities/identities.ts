@@ -18,8 +18,8 @@ import {
 import type { IdentityRow } from '../../store/records/identities.ts';
 import { type Restrictions, shownBy } from '../credentials/credential.ts';
 import { boundTo, checkLife, withRestrictions } from '../credentials/credential-records.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';

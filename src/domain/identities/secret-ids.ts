@@ -8,8 +8,8 @@ import type { CreatedSecretId, SecretId, SecretIdCreate, SecretIdUpdate } from '
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import { credentialsOf } from '../credentials/credential-changes.ts';
 import { changesOf, presentCommon } from '../credentials/credential-records.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { notFoundIn } from '../resources/subject.ts';
 import type { Identities } from './identities.ts';
 

@@ -1,6 +1,7 @@
 /** The operations of every collection of records. The five routes are declared once, for this interface. */
 import type { List, PageQuery } from '../../contract/common.ts';
-import type { ChangeAction, Permit } from './guard.ts';
+import type { ChangeAction } from './guard.ts';
+import type { Permit } from './permits.ts';
 
 type NounOf<A> = A extends `${infer Noun}:write` ? Noun : never;
 /** The noun in the names of two permissions, for reading and for writing. */

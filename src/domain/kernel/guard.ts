@@ -13,7 +13,6 @@ import {
   allows,
   allowsUntil,
   common,
-  endOfAll,
   holds,
   seeing,
   vaultsAllowing,
@@ -26,7 +25,8 @@ import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
 import { StaleChange } from './conflict-retries.ts';
-import { lastsUntil, refusalToLeave } from './lasting.ts';
+import { outlastsRole, refusalToLeave } from './lasting.ts';
+import { covers, type Permit } from './permits.ts';
 import type {
   Allowed,
   Claimed,
@@ -50,16 +50,6 @@ export interface Authority {
 export type ChangeAction = Extract<Action, `${string}:write`>;
 /** Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. */
 type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
-
-/** Proof from the guard that this caller may do this. Every lookup and change requires it. */
-export interface Permit<A extends Action = Action> {
-  readonly [issued]: true;
-  readonly caller: Caller;
-  readonly action: A;
-  /** The vaults it applies to; null for all of them and for the organization as a whole. */
-  readonly vaults: readonly string[] | null;
-}
-declare const issued: unique symbol;
 
 export type Guard = ReturnType<typeof guardWith>;
 
@@ -111,7 +101,7 @@ export function guardWith({
 
   /** Refuses an action in a vault, or on the organization as a whole, that the permit doesn't cover. */
   async function checkReach(permit: Permit, subject: Subject): Promise<void> {
-    if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
+    if (!covers(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
 
   async function noteDenied(caller: Caller, verb: string, subject: Subject | null, reason: string) {
@@ -134,13 +124,11 @@ export function guardWith({
   }
 
   /** What is granted with a role in a vault that ends lasts no longer than that role. */
-  async function checkRoleEnd({ caller, action }: Permit, verb: AuditAction, subject: SubjectChange<Action>) {
+  async function checkRoleEnd(permit: Permit, verb: AuditAction, subject: SubjectChange<Action>) {
     const { vaultId, lasts } = subject;
-    const until = lastsUntil(subject.verb ?? verb, lasts);
-    if (until === null || vaultId === undefined || authority.isOver(caller)) return;
-    const end = endOfAll(caller, [action], vaultId);
-    if (end === null || until <= end) return;
-    await noteDenied(caller, verb, subject, 'outlasts a role');
+    if (authority.isOver(permit.caller)) return;
+    if (!outlastsRole(permit, subject.verb ?? verb, vaultId, lasts)) return;
+    await noteDenied(permit.caller, verb, subject, 'outlasts a role');
     throw new Failure('FORBIDDEN', { message: endsEarlier });
   }
 
@@ -246,7 +234,7 @@ export function guardWith({
       const { caller, action } = permit;
       if (row === undefined || row.organization_id !== caller.organizationId) throw new Failure('NOT_FOUND');
       const place = vaultId ?? undefined;
-      if (isGood(permit, place)) return row as Allowed<typeof row, never>;
+      if (covers(permit, place)) return row as Allowed<typeof row, never>;
       if (!allows(caller, seeing(action), place)) throw new Failure('NOT_FOUND');
       return deny(caller, action, null);
     },
@@ -347,24 +335,6 @@ export function guardWith({
     /** Records a request whose caller lost their authority in the meantime. */
     withdrawn: (caller: Caller, verb: string): Promise<void> => noteWithdrawn(caller, verb, null),
   };
-}
-
-/** The vaults that a list covers: the requested one, or all, as far as the permit applies to them. */
-export function vaultsAsked({ vaults }: Permit, asked: string | undefined): readonly string[] | undefined {
-  if (asked === undefined) return vaults ?? undefined;
-  return vaults === null || vaults.includes(asked) ? [asked] : [];
-}
-
-/** Checks at run time that a permit is for one of these actions, where the compiler can't. Throws if it is not. */
-export function permitFor<A extends Action>(permit: Permit, ...actions: readonly A[]): Permit<A> {
-  if (!actions.some(action => action === permit.action))
-    throw new Error(`a permit for ${permit.action} is none for ${actions.join(' or ')}`);
-  return permit as Permit<A>;
-}
-
-/** Whether a permit applies to a vault; without a vault, to the organization as a whole. */
-function isGood({ vaults }: Permit, vaultId: string | undefined): boolean {
-  return vaults === null || (vaultId !== undefined && vaults.includes(vaultId));
 }
 
 function conflict({ refusal }: ChangeRefused, field = 'name'): Failure {

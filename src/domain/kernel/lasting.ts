@@ -5,8 +5,9 @@
  * doesn't compile until it is classified.
  */
 import { type Caller, isProven, makersOf } from '../../access/caller.ts';
-import { outlives } from '../../access/policy.ts';
+import { endOfAll, outlives } from '../../access/policy.ts';
 import type { ActionThat, AuditAction } from '../../contract/audit-actions.ts';
+import type { Permit } from './permits.ts';
 
 /** How long the access that a change grants remains valid. */
 export type Lasts =
@@ -128,10 +129,17 @@ export function refusalToLeave(
   return isLogin ? 'PROOF_REQUIRED' : 'FORBIDDEN';
 }
 
-/** Until when the access that a change grants lasts: infinity for no end, null if it grants nothing. */
-export function lastsUntil(verb: AuditAction, lasts: Lasts | undefined): number | null {
-  if (!giving.has(verb) || lasts === 'as before' || lasts === undefined) return null;
-  return (lasts === 'without end' ? null : lasts.until) ?? Number.POSITIVE_INFINITY;
+/** Whether a change in a vault grants something that lasts longer than the role there that permits it. */
+export function outlastsRole(
+  { caller, action }: Pick<Permit, 'caller' | 'action'>,
+  verb: AuditAction,
+  vaultId: string | undefined,
+  lasts: Lasts | undefined,
+): boolean {
+  if (vaultId === undefined || !giving.has(verb) || lasts === 'as before' || lasts === undefined)
+    return false;
+  const end = endOfAll(caller, [action], vaultId);
+  return outlives({ until: end }, lasts === 'without end' ? null : lasts.until);
 }
 
 function endsWith(caller: Caller, lasts: Exclude<Lasts, 'as before'>): boolean {

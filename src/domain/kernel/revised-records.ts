@@ -12,8 +12,8 @@ import type { Page, PageOf } from '../../store/engine/page.ts';
 import type { Audited } from '../../store/integrity/audited.ts';
 import { listOf, type Noun } from './collection.ts';
 import { retryingStale } from './conflict-retries.ts';
-import type { Permit } from './guard.ts';
 import type { Parts } from './parts.ts';
+import type { Permit } from './permits.ts';
 import type { Stamper } from './stamps.ts';
 import type { Allowed, GuardedChange, MaybeAllowed, SubjectChange } from './subjects.ts';
 

@@ -10,8 +10,8 @@ import { isMarked } from '../../logs/chain.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import { databaseSource } from '../../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../../logs/verify.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { rowCheckWith } from '../kernel/row-check.ts';
 
 /** A result no older than this is shown again instead of being computed again. */

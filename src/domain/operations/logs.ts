@@ -14,8 +14,9 @@ import type { AuditFilter, PlacedAuditRow } from '../../store/records/logs.ts';
 import type { RequestBlockRow, RequestFilter } from '../../store/records/request-logs.ts';
 import type { Store } from '../../store/store.ts';
 import { listOf } from '../kernel/collection.ts';
-import type { Permit, Watched } from '../kernel/guard.ts';
+import type { Watched } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 
 type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
 type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;

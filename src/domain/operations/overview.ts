@@ -15,8 +15,8 @@ import type { Ledger } from '../../logs/ledger.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Busy } from '../../store/records/overview.ts';
 import { credentialKinds } from '../credentials/credential.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Organizations } from '../people/organizations.ts';
 import { actionOn } from '../resources/subject.ts';
 

@@ -11,8 +11,8 @@ import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts
 import { iso } from '../../contract/text.ts';
 import type { RequestFilter } from '../../store/records/request-logs.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Records } from '../resources/records.ts';
 import { type LogParts, newestRequests, presentAudit } from './logs.ts';
 

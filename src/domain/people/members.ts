@@ -25,8 +25,8 @@ import {
   vaultGrantsIn,
 } from '../credentials/member-rights.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import type { GuardedChange, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';

@@ -6,8 +6,8 @@ import { Failure } from '../../contract/errors.ts';
 import { iso } from '../../contract/text.ts';
 import type { OrganizationRow } from '../../store/records/organizations.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 
 export interface PlanChoice {

@@ -2,7 +2,7 @@
 import { invalid } from '../../contract/errors.ts';
 import { type ChangedGrant, mostGrants, type WantedGrant } from '../../contract/members.ts';
 import { type GrantedVault, storedGrant } from '../credentials/member-rights.ts';
-import type { Permit } from '../kernel/guard.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundIn } from '../resources/subject.ts';
 

@@ -11,8 +11,8 @@ import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import { isIn, vaultGrantsIn } from '../credentials/member-rights.ts';
 import { listOf } from '../kernel/collection.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Records } from '../resources/records.ts';
 import type { Groups } from './groups.ts';
 

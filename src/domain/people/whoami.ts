@@ -4,8 +4,8 @@ import type { Whoami } from '../../contract/access.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';
 import { rolesListed } from '../credentials/member-rights.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { People } from './people.ts';
 
 export function whoamiWith({ store, stamps, people }: Parts & { readonly people: People }) {

@@ -15,8 +15,8 @@ import type {
 import { type CertificateFacts, checkNames, type ImportedCertificate } from '../../material/certificate.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { listOf } from '../kernel/collection.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import {
   attributesOf,

@@ -17,8 +17,8 @@ import type {
 } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Subject } from '../kernel/subjects.ts';
 import { stateAt } from './lifecycle.ts';
 import { openedValuesWith } from './opened-values.ts';

@@ -5,8 +5,8 @@
 import { Failure } from '../../contract/errors.ts';
 import type { RevealedSecrets, Secret, SecretsCopy } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Allowed, Revealed } from '../kernel/subjects.ts';
 import { openedValuesWith, UnresolvedSecret } from './opened-values.ts';
 import type { Records } from './records.ts';

@@ -4,8 +4,8 @@ import type { GenericResource, MixedQuery, ResourceType } from '../../contract/r
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
-import { type Permit, permitFor } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { type Permit, permitFor } from '../kernel/permits.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
 import { actionOn } from './subject.ts';

@@ -7,7 +7,7 @@ import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import type { Permit } from '../kernel/guard.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { Allowed, MaybeAllowed, Revealed, SubjectChange } from '../kernel/subjects.ts';
 
 export function actionOn<T extends ResourceType, V extends 'read' | 'write'>(type: T, verb: V): `${T}s:${V}` {

@@ -6,8 +6,8 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import { type EventKind, eventOf } from '../kernel/events.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import type { lookupWith } from './lookup.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 

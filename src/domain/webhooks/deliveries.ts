@@ -10,8 +10,8 @@ import type { DeliveryRow } from '../../store/records/deliveries.ts';
 import type { StoredEvent } from '../../store/records/outbox.ts';
 import { listOf } from '../kernel/collection.ts';
 import { eventOf, webhookSubject } from '../kernel/events.ts';
-import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Permit } from '../kernel/permits.ts';
 import { type Webhooks, webhookChange } from './webhooks.ts';
 
 type Reading = Permit<'webhooks:read'>;

@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
 import type { Doorkeeper } from '../../domain/domain.ts';
-import type { Permit } from '../../domain/kernel/guard.ts';
+import type { Permit } from '../../domain/kernel/permits.ts';
 import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../listener/browser.ts';
 import { planLimit } from '../listener/plan-limit.ts';
 import { bearerToken, originOf } from '../listener/request.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.ts';
 import { deleteQuery, deletion, type List, listOf, type PageQuery } from '../../contract/common.ts';
 import { warningHeader } from '../../contract/look-alikes.ts';
 import type { Collection, Noun } from '../../domain/kernel/collection.ts';
-import { permitFor } from '../../domain/kernel/guard.ts';
+import { permitFor } from '../../domain/kernel/permits.ts';
 import { isNamed, type LooksAlike, type Named } from '../../domain/resources/look-alikes.ts';
 import { readOnlyMembers, type Shape } from '../listener/read-only.ts';
 import { deletedAfter, type Permissions, type PermitsFor, type Route, route } from './route.ts';

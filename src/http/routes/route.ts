@@ -15,7 +15,7 @@ import { check } from '../../contract/check.ts';
 import type { deletion } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
-import type { Permit } from '../../domain/kernel/guard.ts';
+import type { Permit } from '../../domain/kernel/permits.ts';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import type { Site } from '../../domain/sign-in/passkeys.ts';
 import { checkExpiry } from '../listener/expiry.ts';
