@@ -4,6 +4,7 @@ import { recordTimes, searchQuery } from './common.ts';
 import { grantedRoleNames, planNames, roleNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { arrayUpTo, count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
+import { keyOperations } from './use-names.ts';
 
 export { type Plan, planNames, scopeNames } from './names.ts';
 
@@ -92,6 +93,7 @@ export const namePatterns = listOfAtMost(50, line(1, 255)).meta({
   example: ['DATABASE_*'],
 });
 export const cidrs = listOfAtMost(50, line(1, 64));
+export const operations = listOfAtMost(keyOperations.length, oneOf(keyOperations));
 
 /** The restrictions that an access key can have. */
 export const accessKeyRestrictions = {
@@ -102,6 +104,12 @@ export const accessKeyRestrictions = {
     .optional()
     .describe(
       'Whether it may use secrets and keys through their use rules. With `names_only`, it can use what it can’t read.',
+    ),
+  operations: operations
+    .nullable()
+    .optional()
+    .describe(
+      'The operations that it may do with keys, without their leaving the service. By default it may verify and encrypt, if it is not names-only.',
     ),
   cidrs: cidrs
     .nullable()
@@ -130,6 +138,7 @@ const exampleAccessKey = {
   names: ['WEB_*'],
   names_only: false,
   may_use: false,
+  operations: null,
   cidrs: null,
   max_uses: null,
   uses: 0,
@@ -145,6 +154,7 @@ export const accessKey = z
     names: z.array(z.string()).nullable(),
     names_only: z.boolean(),
     may_use: z.boolean(),
+    operations: z.array(z.string()).nullable(),
     cidrs: z.array(z.string()).nullable(),
     max_uses: z.int().nullable(),
     uses: z.int(),

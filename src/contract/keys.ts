@@ -1,5 +1,6 @@
 /** Request and response schemas for keys. Only the schema of a revealed key contains the private key. */
 import { z } from 'zod';
+import { keyAlgorithms } from './key-abilities.ts';
 import { keyTypes } from './names.ts';
 import {
   commonFields,
@@ -11,7 +12,7 @@ import {
   passphrase,
   pem,
 } from './resource-fields.ts';
-import { flag, id, name, oneOf, tags, timestamp } from './text.ts';
+import { count, flag, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export { keyTypes } from './names.ts';
 
@@ -34,22 +35,44 @@ const generate = z
         key_type: z.literal('ML-KEM'),
         key_size: z.literal([512, 768, 1024], { error: 'must be 512, 768 or 1024' }),
       }),
+      z.strictObject({
+        key_type: z.literal('AES'),
+        key_size: z.literal(256, { error: 'must be 256' }).default(256),
+      }),
+      z.strictObject({
+        key_type: z.literal('HMAC'),
+        key_size: z.literal([256, 384, 512], { error: 'must be 256, 384 or 512' }).default(256),
+      }),
     ],
-    { error: 'must name a key_type: RSA, EC, OKP, ML-DSA or ML-KEM' },
+    { error: 'must name a key_type: RSA, EC, OKP, ML-DSA, ML-KEM, AES or HMAC' },
   )
   .meta({ id: 'KeySpecification', example: { key_type: 'EC', curve: 'P-256' } });
 export type KeySpecification = z.output<typeof generate>;
+
+/** A symmetric key, as in a JSON Web Key of the type `oct`. */
+const oct = z
+  .strictObject({
+    key_type: oneOf(['AES', 'HMAC']),
+    k: line(1, 1024).describe('The bytes, in base64url: 32 for AES, 32 to 512 for HMAC.'),
+  })
+  .meta({ id: 'SymmetricKey', example: { key_type: 'HMAC', k: 'c3VmZmljaWVudGx5IGxvbmcga2V5IG1hdGVyaWFs' } });
 
 const keyMaterial = {
   generate: generate.optional(),
   pem: pem.optional().describe('PKCS#8, PKCS#1, SEC1 or SPKI.'),
   passphrase: passphrase.optional().describe('The passphrase of the PEM, if it has one.'),
+  oct: oct.optional().describe('An AES or HMAC key to import. It can be used, and never be revealed.'),
 };
 
 type Source = Partial<Record<keyof typeof keyMaterial, unknown>>;
 
-const oneSource = (body: Source) => (body.generate === undefined) !== (body.pem === undefined);
-const oneSourceError = { error: 'is required without pem, and not allowed with it', path: ['generate'] };
+const sourcesIn = (body: Source) =>
+  [body.generate, body.pem, body.oct].filter(source => source !== undefined).length;
+const oneSource = (body: Source) => sourcesIn(body) === 1;
+const oneSourceError = {
+  error: 'is required without pem or oct, and not allowed with them',
+  path: ['generate'],
+};
 const passphraseOfPem = (body: Source) => body.passphrase === undefined || body.pem !== undefined;
 const passphraseError = { error: 'is only allowed with pem', path: ['passphrase'] };
 
@@ -61,7 +84,9 @@ export const keyCreate = z
     activation_date: nullableMoment,
     expiration_date: nullableMoment,
     tags: tags.optional(),
-    exportable: flag.optional().describe('If false, the private key can never be revealed.'),
+    exportable: flag
+      .optional()
+      .describe('If false, the private key can never be revealed. AES and HMAC keys never can.'),
   })
   .refine(oneSource, oneSourceError)
   .refine(passphraseOfPem, passphraseError)
@@ -81,13 +106,16 @@ export const keyUpdate = z
     activation_date: nullableMoment,
     expiration_date: nullableMoment,
     tags: tags.optional(),
+    min_version: count(1, 1_000_000_000)
+      .optional()
+      .describe('The oldest version that still verifies and decrypts.'),
   })
   .refine(datesInOrder, orderError)
   .meta({ id: 'KeyUpdate', example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export const keyRotate = z
   .strictObject(keyMaterial)
-  .refine(body => body.generate === undefined || body.pem === undefined, {
-    error: 'can’t be combined with pem',
+  .refine(body => sourcesIn(body) <= 1, {
+    error: 'can’t be combined with pem or oct',
     path: ['generate'],
   })
   .refine(passphraseOfPem, passphraseError)
@@ -113,13 +141,17 @@ const exampleKey = {
   exportable: true,
   has_private_key: true,
   version: 1,
+  min_version: 1,
+  operations: { sign: ['ES256'], verify: ['ES256'] },
   public_pem: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
 };
 
 export const key = z
   .object({
     ...commonFields,
-    type: z.enum(['private', 'public']).describe('Whether the PEM contains a private or a public key.'),
+    type: z
+      .enum(['private', 'public', 'symmetric'])
+      .describe('Whether the PEM contains a private or a public key. A symmetric key has no PEM.'),
     vault_id: id,
     key_type: z.enum(keyTypes),
     key_size: z.int(),
@@ -127,9 +159,15 @@ export const key = z
     activation_date: timestamp.nullable(),
     expiration_date: timestamp.nullable(),
     exportable: z.boolean(),
-    has_private_key: z.boolean().describe('Whether the private key is stored, exportable or not.'),
+    has_private_key: z
+      .boolean()
+      .describe('Whether the private or symmetric key is stored, exportable or not.'),
     version: z.int(),
-    public_pem: z.string().describe('The public key, as SPKI.'),
+    min_version: z.int().describe('The oldest version that still verifies and decrypts.'),
+    operations: z
+      .record(z.string(), z.array(z.enum(keyAlgorithms)))
+      .describe('What the key can do without leaving the service, and with which algorithms.'),
+    public_pem: z.string().describe('The public key, as SPKI; empty for a symmetric key.'),
   })
   .meta({ id: 'Key', description: 'A key without its private key material.', example: exampleKey });
 export type Key = z.output<typeof key>;

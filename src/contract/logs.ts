@@ -34,10 +34,28 @@ const exampleEntry = {
   verified: true,
 };
 
+/** Ids separated by commas, as text, so that the documentation can show an example. */
+const idsUpTo = (most: number) =>
+  z.string({ error: 'must be given once' }).refine(text => isIdList(text, most), {
+    error: `must be at most ${most} ids, separated by commas`,
+  });
+
+function isIdList(text: string, most: number): boolean {
+  const ids = idsIn(text);
+  return ids.length <= most && ids.every(one => id.safeParse(one).success);
+}
+
+export const idsIn = (text: string): string[] => text.split(',');
+
 export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
   vault_id: id.optional(),
   access_key_id: id.optional(),
   status: queryInteger(100, 599).optional(),
+  success: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .transform(text => text === 'true')
+    .optional()
+    .describe('Only answered requests (status below 400), or only refused ones.'),
   ip_address: line(2, 64).optional(),
   ...period,
 });
@@ -47,6 +65,45 @@ const exported = {
   format: z.enum(['jsonl', 'csv'], { error: 'must be one of: jsonl, csv' }).default('jsonl'),
 };
 export const requestLogExport = requestLogQuery.omit({ page: true, limit: true }).extend(exported);
+
+const buckets = 'The period is divided into this many parts of equal length.';
+export const mostSeries = 50;
+export const requestHistogramQuery = requestLogQuery.omit({ page: true, limit: true }).extend({
+  from: moment.optional().describe('24 hours before the end by default.'),
+  to: moment.optional().describe('Now by default.'),
+  buckets: queryInteger(1, 120).default(24).meta({ description: buckets, default: 24 }),
+  access_key_ids: idsUpTo(mostSeries)
+    .optional()
+    .meta({
+      description:
+        'Also counts the requests of each of these access keys, at most 50 ids, separated by commas.',
+      examples: [exampleId],
+    }),
+});
+export type RequestHistogramQuery = z.output<typeof requestHistogramQuery>;
+
+export const requestHistogram = z
+  .object({
+    from: timestamp,
+    to: timestamp,
+    parts: z
+      .array(z.object({ at: timestamp, success: z.int(), failure: z.int() }))
+      .describe('The number of requests from each time until the next, or until `to`.'),
+    access_keys: z
+      .array(z.object({ id, requests: z.array(z.int()) }))
+      .describe('For each of the access keys: the number of its requests in each part.'),
+  })
+  .meta({
+    id: 'RequestHistogram',
+    description: 'The requests that the list with the same filter contains.',
+    example: {
+      from: exampleTimes.created_at,
+      to: exampleTimes.created_at,
+      parts: [{ at: exampleTimes.created_at, success: 120, failure: 1 }],
+      access_keys: [],
+    },
+  });
+export type RequestHistogram = z.output<typeof requestHistogram>;
 
 export const requestLog = z
   .object({
@@ -178,6 +235,52 @@ export type LogVerification = z.output<typeof logVerification>;
 export const readersQuery = z.strictObject({
   version: queryInteger(1, 999_999_999).optional().describe('The current version by default.'),
 });
+
+export const mostMatrixSecrets = 50;
+export const vaultReadersQuery = z.strictObject({
+  secret_ids: idsUpTo(mostMatrixSecrets)
+    .optional()
+    .meta({
+      description:
+        'The secrets, at most 50 ids, separated by commas; those that are not in the vault are left out. The first 50 by name by default.',
+      examples: [exampleId],
+    }),
+});
+
+export const vaultReaders = z
+  .object({
+    since: timestamp
+      .nullable()
+      .describe('From when on the request log was searched: its newest 10,000 entries. Null for all of it.'),
+    access_keys: z
+      .array(z.object({ id, name: z.string() }))
+      .describe('The name is empty if the access key no longer exists, or if you can’t see it.'),
+    secrets: z.array(
+      z.object({
+        id,
+        name: z.string(),
+        readers: z.array(z.object({ access_key_id: id, reads: z.int(), last_at: timestamp })),
+        days: z.array(z.int()).describe('Reads in each of the last 14 days, oldest first.'),
+      }),
+    ),
+  })
+  .meta({
+    id: 'VaultReaders',
+    description: 'Which access keys were given which values.',
+    example: {
+      since: null,
+      access_keys: [{ id: exampleId, name: 'web' }],
+      secrets: [
+        {
+          id: exampleVaultId,
+          name: 'STRIPE_KEY',
+          readers: [{ access_key_id: exampleId, reads: 12, last_at: exampleTimes.created_at }],
+          days: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 8],
+        },
+      ],
+    },
+  });
+export type VaultReaders = z.output<typeof vaultReaders>;
 
 export const secretReaders = z
   .object({

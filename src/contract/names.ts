@@ -41,22 +41,32 @@ type RolesByName = Readonly<Record<string, readonly RoleName[]>>;
 export const vaultPermissions = {
   'vaults:read': everyone,
   'vaults:write': givers,
+  'vaults:review': managers,
   'secrets:read': everyone,
   'secrets:write': writers,
   'secrets:reveal': readersOfValues,
   'keys:read': everyone,
   'keys:write': writers,
   'keys:reveal': readersOfValues,
+  /** Operations with a key, without seeing it. */
+  'keys:use': readersOfValues,
   'certificates:read': everyone,
   'certificates:write': writers,
   'access-keys:read': everyone,
   'access-keys:write': givers,
   'public-tokens:read': everyone,
   'public-tokens:write': givers,
+  'issuers:read': everyone,
+  'issuers:write': usersOfValues,
+  'leases:read': everyone,
+  'leases:write': givers,
   'use-rules:read': everyone,
   'use-rules:write': usersOfValues,
   'approvals:read': [...overseers, 'editor'],
   'approvals:write': usersOfValues,
+  'proposals:read': everyone,
+  'proposals:write': writers,
+  'proposals:bypass': ['owner'],
   'logs:read': overseers,
 } as const satisfies RolesByName;
 
@@ -97,7 +107,7 @@ export type OAuthScope = (typeof oauthScopes)[number];
 export const resourceTypes = ['vault', 'secret', 'key', 'certificate'] as const;
 export type ResourceType = (typeof resourceTypes)[number];
 
-export const keyTypes = ['RSA', 'EC', 'OKP', 'ML-DSA', 'ML-KEM'] as const;
+export const keyTypes = ['RSA', 'EC', 'OKP', 'ML-DSA', 'ML-KEM', 'AES', 'HMAC'] as const;
 
 /** The events that a webhook can subscribe to. */
 export const eventKinds = [
@@ -109,10 +119,35 @@ export const eventKinds = [
   'access_key.created',
   'access_key.revoked',
   'approval.requested',
+  'role.requested',
+  'role.decided',
   'stage.secret_missing',
+  'proposal.created',
+  'proposal.confirmed',
+  'proposal.rejected',
+  'proposal.expired',
+  'proposal.bypassed',
+  'lease.created',
+  'lease.revoked',
+  'lease.revocation_failed',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
+
+/** What issues short-lived credentials. */
+export const providerNames = ['postgresql'] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+/**
+ * `creating`: recorded, but the credential may not exist yet. `revoking`: to be ended. `disabled`: it gives no access any
+ * more, but remains at the provider. `gone`: removed there.
+ */
+export const leaseStates = ['creating', 'active', 'revoking', 'disabled', 'gone'] as const;
+export type LeaseState = (typeof leaseStates)[number];
+
+/** Why a lease ended; `failed` if its creation did. */
+export const leaseEnds = ['expired', 'revoked', 'holder', 'issuer', 'failed'] as const;
+export type LeaseEnd = (typeof leaseEnds)[number];
 
 /** Sent to one webhook on request, whether or not it subscribes to it. */
 export const testKind = 'webhook.test';
@@ -123,3 +158,20 @@ export type DeliveryState = (typeof deliveryStates)[number];
 /** `gone`: the receiver answered 410. `failing`: no delivery succeeded for three days. */
 export const disabledReasons = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
+
+/** What can need the attention of a person, the most urgent first. */
+export const attentionKinds = [
+  'log_broken',
+  'expired',
+  'webhook_failing',
+  'webhook_disabled',
+  'backup_failed',
+  'refusals',
+  'approvals_waiting',
+  'role_requests_waiting',
+  'proposals_waiting',
+  'expiring',
+  'backup_missing',
+  'unused',
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];

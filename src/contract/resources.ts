@@ -5,7 +5,7 @@ import { searchQuery } from './common.ts';
 import { keyCreate } from './keys.ts';
 import { commonFields, exampleCommon, resourceTypes } from './resource-fields.ts';
 import { secretCreate } from './secrets.ts';
-import { arrayUpTo, description, exampleId, id, line, name, oneOf, tags, timestamp } from './text.ts';
+import { arrayUpTo, description, exampleId, flag, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export * from './certificates.ts';
 export * from './keys.ts';
@@ -60,6 +60,11 @@ const vaultFields = {
   description: description.optional(),
   tags: tags.optional(),
   referable_from: referableFrom.optional(),
+  review: flag
+    .optional()
+    .describe(
+      'Whether someone else has to confirm every write of what it contains. Changing it requires the permission `vaults:review`.',
+    ),
 };
 export const vaultCreate = z.strictObject(vaultFields).meta({
   id: 'VaultCreate',
@@ -76,6 +81,7 @@ export const vault = z
     ...commonFields,
     type: z.literal('vault'),
     description: z.string(),
+    review: z.boolean(),
     referable_from: z
       .array(id)
       .describe(
@@ -90,6 +96,7 @@ export const vault = z
       name: 'production',
       description: 'What production needs',
       referable_from: [],
+      review: false,
     },
   });
 export type Vault = z.output<typeof vault>;

@@ -4,7 +4,7 @@
  * counter.
  */
 import { z } from 'zod';
-import { cidrs, kinds, namePatterns } from './access.ts';
+import { cidrs, kinds, namePatterns, operations } from './access.ts';
 import { iso, moment } from './text.ts';
 
 /** In characters. A longer credential is never valid. */
@@ -19,6 +19,7 @@ export const restriction = z
     may_use: z.literal(false, { error: 'must be false' }).optional(),
     names: namePatterns.optional(),
     names_only: z.literal(true, { error: 'must be true' }).optional(),
+    operations: operations.optional(),
   })
   .refine(members => Object.keys(members).length > 0, { error: 'must restrict something' });
 export type Restriction = z.output<typeof restriction>;

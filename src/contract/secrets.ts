@@ -2,6 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are written so
 import { z } from 'zod';
 import { pageLimit, pageNumber } from './common.ts';
+import { proposalNotice } from './proposals.ts';
 import {
   commonFields,
   datesInOrder,
@@ -173,8 +174,12 @@ export const bulkAnswer = z
             details: z.object({ field: z.string(), reason: z.string() }),
           })
           .optional(),
+        proposal: proposalNotice
+          .optional()
+          .describe('The write waits for review; with a `secret`, only the removal of a moved one does.'),
       }),
     ),
+    proposal: proposalNotice.optional().describe('The first of the proposals, if there are any.'),
   })
   .meta({ id: 'BulkAnswer', example: { results: [{ index: 0, status: 200, secret: exampleSecret }] } });
 export type BulkAnswer = z.output<typeof bulkAnswer>;
@@ -210,3 +215,17 @@ export const secretLinks = z
     example: { refers_to: [], used_by: [exampleLinked], complete: true },
   });
 export type SecretLinks = z.output<typeof secretLinks>;
+
+export const vaultLinks = z
+  .object({
+    used_by: z
+      .array(linkedSecret)
+      .describe('The templates that refer to a secret of the vault, newest first.'),
+    complete: z.boolean().describe('False if there are more than are shown.'),
+  })
+  .meta({
+    id: 'VaultLinks',
+    description: 'Templates in other vaults, as far as you may see them.',
+    example: { used_by: [exampleLinked], complete: true },
+  });
+export type VaultLinks = z.output<typeof vaultLinks>;

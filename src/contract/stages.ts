@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { pagination, recordTimes, searchQuery } from './common.ts';
 import { comparedRows, compareOptions, vaultIds } from './many-secrets.ts';
+import { proposalNotice } from './proposals.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { exampleId, flag, id, name } from './text.ts';
 
@@ -84,7 +85,10 @@ export type StageRename = z.output<typeof stageRename>;
 
 export const renamedInStage = z
   .object({
-    data: z.array(z.object({ id, name: z.string(), vault_id: id })).describe('The renamed secrets.'),
+    data: z
+      .array(z.object({ id, name: z.string(), vault_id: id, proposal: proposalNotice.optional() }))
+      .describe('The renamed secrets. Those with a proposal have their old name until someone confirms it.'),
+    proposal: proposalNotice.optional().describe('The first of the proposals.'),
   })
   .meta({
     id: 'RenamedInStage',

@@ -108,7 +108,9 @@ const secret = z.object({
 const key = z.object({
   id: z.string(),
   name: z.string(),
-  type: z.enum(['private', 'public']).describe('Whether the PEM contains a private or a public key.'),
+  type: z
+    .enum(['private', 'public', 'symmetric'])
+    .describe('Whether the PEM contains a private or a public key.'),
   key_type: z.enum(keyTypes),
   key_size: z.int(),
   activation_date: time,
@@ -149,6 +151,7 @@ export const vaultDescription = z.object({
       .describe('Patterns of the names it can see; * matches any number of characters.'),
     names_only: z.boolean().describe('Whether it can see names but no values.'),
     may_use: z.boolean().describe('Whether it can use secrets through their use rules.'),
+    operations: z.array(z.string()).nullable().describe('The operations with keys that it may do.'),
     cidrs: z.array(z.string()).nullable(),
     rate_limit: z.int().nullable().describe('Requests per minute; null if unlimited.'),
     max_uses: z.int().nullable(),

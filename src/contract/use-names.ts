@@ -4,8 +4,22 @@ export const useMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as c
 export type UseMethod = (typeof useMethods)[number];
 export const approvalDemands = ['never', 'writes', 'always'] as const;
 export const responseModes = ['full', 'status-only', 'store'] as const;
-export const keyOperations = ['sign', 'verify', 'decrypt'] as const;
+/** The operations with keys. Only the first three can be allowed by a use rule. */
+export const keyOperations = [
+  'sign',
+  'verify',
+  'decrypt',
+  'encrypt',
+  'wrap',
+  'unwrap',
+  'mac',
+  'rewrap',
+] as const;
 export type KeyOperation = (typeof keyOperations)[number];
+export const ruledOperations = ['sign', 'verify', 'decrypt'] as const;
+export type RuledOperation = (typeof ruledOperations)[number];
+/** What an access key may do without the restriction `operations`. Anyone with the public key could do both. */
+export const openOperations: readonly KeyOperation[] = ['verify', 'encrypt'];
 export const signingAlgorithms = [
   'RS256',
   'RS384',

@@ -10,7 +10,20 @@ export interface UsePreset {
   readonly paths: readonly string[];
   readonly place: Placement;
   readonly request_headers: readonly string[];
+  readonly response_headers?: readonly string[];
+  readonly binary?: boolean;
+  readonly gateway?: {
+    readonly max_request: number;
+    readonly max_response: number;
+    readonly timeout: number;
+  };
 }
+
+const mebibyte = 1024 * 1024;
+/** For services that send events for as long as a model writes. */
+const streaming = { max_request: 32 * mebibyte, max_response: 64 * mebibyte, timeout: 600 };
+/** For repositories and packages. */
+const files = { max_request: 512 * mebibyte, max_response: 2_048 * mebibyte, timeout: 1_800 };
 
 const usual = ['accept', 'content-type'];
 const reading = ['GET'] as const;
@@ -56,7 +69,8 @@ const presets: readonly Preset[] = [
     title: 'OpenAI',
     hosts: ['api.openai.com'],
     methods: readingAndWriting,
-    paths: ['/v1/responses', '/v1/embeddings', '/v1/models'],
+    paths: ['/v1/responses', '/v1/chat/completions', '/v1/embeddings', '/v1/models'],
+    gateway: streaming,
   },
   {
     id: 'anthropic',
@@ -66,6 +80,29 @@ const presets: readonly Preset[] = [
     paths: ['/v1/messages', '/v1/models'],
     place: { type: 'header', name: 'x-api-key' },
     request_headers: ['anthropic-version', 'anthropic-beta'],
+    gateway: streaming,
+  },
+  {
+    id: 'git',
+    title: 'Git repositories on GitHub',
+    hosts: ['github.com'],
+    methods: readingAndWriting,
+    paths: ['/OWNER/REPOSITORY.git/**', '/OWNER/REPOSITORY/**'],
+    place: { type: 'basic', username: 'x-access-token' },
+    request_headers: ['git-protocol'],
+    binary: true,
+    gateway: files,
+  },
+  {
+    id: 'npm',
+    title: 'npm packages',
+    hosts: ['registry.npmjs.org'],
+    methods: reading,
+    paths: ['/**'],
+    request_headers: ['npm-command', 'npm-scope'],
+    response_headers: ['content-type', 'etag', 'last-modified'],
+    binary: true,
+    gateway: files,
   },
   {
     id: 'notion',

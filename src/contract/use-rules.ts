@@ -7,7 +7,7 @@ import { listOfAtMost } from './access.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { arrayUpTo, count, exactLine, exampleId, flag, id, name, oneOf } from './text.ts';
-import { approvalDemands, keyOperations, responseModes, useAlgorithms, useMethods } from './use-names.ts';
+import { approvalDemands, responseModes, ruledOperations, useAlgorithms, useMethods } from './use-names.ts';
 
 /**
  * Headers that an agent can't set and a response doesn't return, because they decide the destination, the caller's
@@ -114,6 +114,19 @@ const jwt = z
     'Only JSON Web Tokens of this form are signed: with this issuer, one of these audiences, and `iat` and `exp` at most `longest_lifetime` seconds apart.',
   );
 
+const gateway = z
+  .strictObject(
+    {
+      max_request: count(0, 1_073_741_824),
+      max_response: count(0, 4_294_967_296),
+      timeout: count(1, 3_600),
+    },
+    { error: 'must be an object with max_request, max_response and timeout' },
+  )
+  .describe(
+    'Limits for calls through the gateway, `/via/{rule}/…`, in bytes and seconds. With them, long bodies and responses are passed on while they arrive. Without them, the gateway uses the limits of the rule.',
+  );
+
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
 const decided = {
@@ -136,8 +149,9 @@ const decided = {
     '`full` returns the response, `status-only` only its status; `store` stores one of its fields in a secret.',
   ),
   store: orNull(store),
+  gateway: orNull(gateway),
   timeout: orNull(count(1, 30)).describe('Seconds for the whole call. 30 by default.'),
-  operations: orNull(listOfAtMost(keyOperations.length, oneOf(keyOperations))),
+  operations: orNull(listOfAtMost(ruledOperations.length, oneOf(ruledOperations))),
   algorithms: orNull(listOfAtMost(useAlgorithms.length, oneOf(useAlgorithms))),
   jwt: orNull(jwt),
   approval: oneOf(approvalDemands)
@@ -200,8 +214,9 @@ export const useRule = z
     binary: z.boolean().nullable(),
     response: oneOf(responseModes).nullable(),
     store: store.nullable(),
+    gateway: gateway.nullable(),
     timeout: z.int().nullable(),
-    operations: z.array(oneOf(keyOperations)).nullable(),
+    operations: z.array(oneOf(ruledOperations)).nullable(),
     algorithms: z.array(oneOf(useAlgorithms)).nullable(),
     jwt: jwt.nullable(),
     approval: oneOf(approvalDemands),
@@ -225,6 +240,7 @@ export const useRule = z
       binary: false,
       response: 'full',
       store: null,
+      gateway: null,
       timeout: 30,
       operations: null,
       algorithms: null,
@@ -245,6 +261,9 @@ const presetFields = z.object({
   paths: z.array(z.string()),
   place,
   request_headers: z.array(z.string()),
+  response_headers: z.array(z.string()).optional(),
+  binary: z.boolean().optional(),
+  gateway: gateway.optional(),
 });
 export const usePresetList = z.object({ presets: z.array(presetFields) }).meta({
   id: 'UsePresetList',

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { pageQuery, recordTimes } from './common.ts';
+import { proposalNotice } from './proposals.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { exactLine, exampleId, flag, id, line, oneOf, timestamp } from './text.ts';
 import { signingAlgorithms, useAlgorithms, useMethods } from './use-names.ts';
@@ -91,6 +92,7 @@ export const useAnswer = z
       description: 'Always 0. The amount redacted would reveal something about the value.',
     }),
     stored: z.object({ secret_id: id, version: z.int() }).nullable(),
+    proposal: proposalNotice.optional().describe('What was to be stored waits for review.'),
     rule: id,
     request_id: z.string(),
     receipt: z.string(),

@@ -60,7 +60,7 @@ export const readKey = z
   .object({
     id,
     name: z.string(),
-    type: z.enum(['private', 'public']),
+    type: z.enum(['private', 'public', 'symmetric']),
     key_type: z.enum(keyTypes),
     key_size: z.int(),
     activation_date: timestamp.nullable(),

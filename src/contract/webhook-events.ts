@@ -19,6 +19,18 @@ const approval = {
   name: z.string().describe('The name of the use rule.'),
   vault_id: id,
 };
+const proposal = {
+  id,
+  type: z.literal('proposal'),
+  name: z.string().describe('The name of what would be changed; of the first, if there are several.'),
+  vault_id: id,
+};
+const lease = {
+  id,
+  type: z.literal('lease'),
+  name: z.string().describe('The name of the issuer.'),
+  vault_id: id,
+};
 const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };
 
 const stage = {
@@ -31,6 +43,23 @@ const stage = {
   present_in: id.describe('A vault before it that has the secret.'),
 };
 
+const roleRequest = {
+  id: id.describe('The request.'),
+  type: z.literal('role_request'),
+  name: z.string().describe('The email address of the member who asks.'),
+  vault_id: id,
+  role: z.string(),
+  until: timestamp.describe('When the role is to end.'),
+};
+const exampleRoleRequest = {
+  id: exampleId,
+  type: 'role_request',
+  name: 'ada@example.com',
+  vault_id: exampleVaultId,
+  role: 'reader',
+  until: '2027-01-31T18:00:00.000Z',
+};
+
 const exampleResource = {
   id: exampleId,
   type: 'secret',
@@ -41,6 +70,8 @@ const exampleResource = {
 const exampleExpiring = { ...exampleResource, expiration_date: '2027-01-31T00:00:00.000Z' };
 const exampleAccessKey = { id: exampleId, type: 'access_key', name: 'web server', vault_id: exampleVaultId };
 const exampleApproval = { id: exampleId, type: 'approval', name: 'issues of acme', vault_id: exampleVaultId };
+const exampleProposal = { id: exampleId, type: 'proposal', name: 'DATABASE_URL', vault_id: exampleVaultId };
+const exampleLease = { id: exampleId, type: 'lease', name: 'app-db', vault_id: exampleVaultId };
 const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
 
 export interface WebhookEvent {
@@ -65,6 +96,12 @@ const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, examp
   'access_key.created': ['A vault access key was created', accessKey, exampleAccessKey],
   'access_key.revoked': ['A vault access key was revoked', accessKey, exampleAccessKey],
   'approval.requested': ['A call with a secret or key is waiting for approval', approval, exampleApproval],
+  'role.requested': ['A member asks for a role in a vault', roleRequest, exampleRoleRequest],
+  'role.decided': [
+    'A request for a role in a vault was approved or refused',
+    { ...roleRequest, state: z.enum(['approved', 'refused']) },
+    { ...exampleRoleRequest, state: 'approved' },
+  ],
   'stage.secret_missing': [
     'A secret is missing in the last vault of a stage, and a vault before it has one with this name',
     stage,
@@ -77,6 +114,18 @@ const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, examp
       missing_in: exampleVaultId,
       present_in: exampleId,
     },
+  ],
+  'proposal.created': ['A write is waiting for review', proposal, exampleProposal],
+  'proposal.confirmed': ['A proposed write was confirmed, and is done', proposal, exampleProposal],
+  'proposal.rejected': ['A proposed write was rejected', proposal, exampleProposal],
+  'proposal.expired': ['A proposed write expired before anyone decided', proposal, exampleProposal],
+  'proposal.bypassed': ['An owner wrote without review', proposal, exampleProposal],
+  'lease.created': ['A short-lived credential was issued', lease, exampleLease],
+  'lease.revoked': ['An issued credential has ended, and was removed at its provider', lease, exampleLease],
+  'lease.revocation_failed': [
+    'An issued credential could not be removed at its provider several times; further attempts follow',
+    lease,
+    exampleLease,
   ],
   'webhook.disabled': [
     'The service disabled a webhook',
