@@ -24,6 +24,7 @@ import { deviceLogins } from './records/device-logins.ts';
 import { identities } from './records/identities.ts';
 import { keptAnswers } from './records/kept-answers.ts';
 import { keyring } from './records/keyring.ts';
+import { issuers, leases } from './records/leases.ts';
 import { limits } from './records/limits.ts';
 import { logs } from './records/logs.ts';
 import { memberGroups } from './records/member-groups.ts';
@@ -31,6 +32,7 @@ import { oauthGrants } from './records/oauth-grants.ts';
 import { organizations } from './records/organizations.ts';
 import { outbox } from './records/outbox.ts';
 import { overview } from './records/overview.ts';
+import { proposals } from './records/proposals.ts';
 import { references } from './records/references.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
@@ -201,6 +203,9 @@ function nounsOf(engine: Engine) {
     useRules: rulesForUse(engine),
     references: references(engine),
     approvals: approvals(engine),
+    proposals: proposals(engine),
+    issuers: issuers(engine),
+    leases: leases(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

@@ -13,8 +13,10 @@ type Table =
   | 'members'
   | 'member_groups'
   | 'accounts'
+  | 'identities'
   | 'resources'
-  | 'use_rules';
+  | 'use_rules'
+  | 'issuers';
 
 /** A row of a table, at one of its revisions. */
 interface RowAt {

@@ -25,6 +25,9 @@ export const revisedTables = [
   'webhooks',
   'use_rules',
   'approvals',
+  'proposals',
+  'issuers',
+  'leases',
   'oauth_grants',
   'role_requests',
 ] as const satisfies readonly (keyof Schema)[];

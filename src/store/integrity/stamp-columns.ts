@@ -51,6 +51,10 @@ const taking = because(
   'whether an organization’s tags were taken over as stages: if removed, they are not, and people create the stages; if forged, they are taken over again, as people with the permission wrote them',
 );
 
+const ending = because(
+  'the state of ending leases: changing it makes one end late, until its provider ends it by itself a minute after its end, or be ended repeatedly. Which leases there are, and when they end, is stamped',
+);
+
 const linked = each('logged', 'id', 'writer', 'seq', 'hash', 'mark');
 
 const revised = { ...stamped('created_at', 'updated_at', 'revision'), stamp: 'stamp' } as const;
@@ -136,6 +140,26 @@ export const columns = {
     ...stamped('id', 'organization_id', 'member_id', 'vault_id', 'role', 'ends_at', 'reason', 'state'),
     ...stamped('decided_by', 'expires_at'),
     ...revised,
+  },
+  proposals: {
+    ...stamped('id', 'organization_id', 'vault_id', 'author_kind', 'author_id', 'content'),
+    ...stamped('state', 'decided_by', 'expires_at'),
+    ...revised,
+  },
+  issuers: {
+    ...stamped('id', 'organization_id', 'vault_id', 'name', 'provider', 'content'),
+    ...stamped('default_ttl', 'max_ttl', 'state', 'created_by'),
+    ...revised,
+    name_search: 'compared',
+  },
+  issuer_queues: {
+    ...each(ending, 'issuer_id', 'resume_at', 'failing_since', 'failures', 'claimed_by', 'claimed_until'),
+  },
+  leases: {
+    ...stamped('id', 'organization_id', 'vault_id', 'issuer_id', 'issuer_name', 'access_key_id'),
+    ...stamped('narrowing', 'account', 'state', 'ended', 'expires_at', 'ends_at'),
+    ...revised,
+    ...each(ending, 'due_at', 'attempts', 'failing_since'),
   },
   webhooks: {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),

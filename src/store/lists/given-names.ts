@@ -31,6 +31,7 @@ const spaces = {
   identities: { from: sql`identities WHERE true`, within: 'organization_id' },
   stages: { from: sql`stages WHERE true`, within: 'organization_id' },
   webhooks: { from: sql`webhooks WHERE true`, within: 'organization_id' },
+  issuers: { from: sql`issuers WHERE true`, within: 'vault_id' },
   'use-rules': { from: sql`use_rules WHERE true`, within: 'vault_id' },
 } as const satisfies Readonly<Record<string, Space>>;
 

@@ -1,6 +1,7 @@
 /** The conditions of a list of resources, written to match the indexes. */
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { containing, offsetOf, type Page } from '../engine/page.ts';
+import { isDisabled } from '../schema/enabled.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Order } from './resource-order.ts';
 
@@ -126,12 +127,12 @@ function tagged(found: Query, organizationId: string, tagIndex: string): Query {
 }
 
 export function inState(found: Query, { state }: Form, { now }: Given): Query {
-  if (state === 'disabled') return found.where(mayBeInactive).where('enabled', '=', 0);
+  if (state === 'disabled') return found.where(mayBeInactive).where(isDisabled);
   if (state === 'expired') return found.where(mayBeInactive).where('expiration_date', '<=', now);
   if (state === 'inactive') return found.where(mayBeInactive).where('activation_date', '>', now);
   if (state !== 'active') return found;
   return found
-    .where('enabled', '=', 1)
+    .where(eb => eb.not(isDisabled))
     .where(eb => eb.or([eb('activation_date', 'is', null), eb('activation_date', '<=', now)]))
     .where(eb => eb.or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]));
 }

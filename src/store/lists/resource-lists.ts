@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Page, PageOf } from '../engine/page.ts';
 import { preparedForms } from '../engine/prepared.ts';
 import type { Audited } from '../integrity/audited.ts';
+import { isDisabled } from '../schema/enabled.ts';
 import type { ResourceTable } from '../schema/schema.ts';
 import { nameSearch } from './name-search.ts';
 import { packedResource } from './packed-resources.ts';
@@ -117,9 +118,7 @@ export function resourceLists(
     const { now } = given;
     return everywhere({ ...form, state: 'inactive' }, given)
       .where(mayBeInactive)
-      .where(eb =>
-        eb.or([eb('enabled', '=', 0), eb('activation_date', '>', now), eb('expiration_date', '<=', now)]),
-      );
+      .where(eb => eb.or([isDisabled, eb('activation_date', '>', now), eb('expiration_date', '<=', now)]));
   }
 
   function keptCount({ organizationId, type, vaultIds }: Given) {

@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
+import { isDisabled, isEnabled } from '../schema/enabled.ts';
 import type { ResourceTable } from '../schema/schema.ts';
 
 export const orders = ['name', 'state', 'expires', 'version', 'updated'] as const;
@@ -27,7 +28,7 @@ export function orderedBy(order: Order | undefined, engine: Engine['name'], now:
   const bytes = sql.raw(engine === 'postgres' ? 'COLLATE "C"' : '');
   const columns: Record<OrderBy, RawBuilder<unknown>> = {
     name: sql`resources.name_search ${bytes} ${way}`,
-    state: sql`CASE WHEN resources.enabled = 0 THEN 3 WHEN resources.expiration_date <= ${now} THEN 2
+    state: sql`CASE WHEN ${isDisabled} THEN 3 WHEN resources.expiration_date <= ${now} THEN 2
       WHEN resources.activation_date > ${now} THEN 1 ELSE 0 END ${way}`,
     expires: sql`resources.expiration_date IS NULL, resources.expiration_date ${way}`,
     version: sql`resources.version ${way}`,
@@ -54,7 +55,7 @@ function keyOf(row: Ordered, by: OrderBy, now: number): string | number | null {
   if (by === 'expires') return row.expiration_date;
   if (by === 'version') return row.version;
   if (by === 'updated') return row.updated_at;
-  if (row.enabled === 0) return 3;
+  if (!isEnabled(row)) return 3;
   if (row.expiration_date !== null && row.expiration_date <= now) return 2;
   return row.activation_date !== null && row.activation_date > now ? 1 : 0;
 }

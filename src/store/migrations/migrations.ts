@@ -21,6 +21,8 @@ import { madeCredentials } from './021-made-credentials.ts';
 import { stages } from './022-stages.ts';
 import { references } from './023-references.ts';
 import { roleRequests } from './029-role-requests.ts';
+import { proposals } from './030-proposals.ts';
+import { leases } from './031-leases.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -47,6 +49,8 @@ export const steps: Readonly<Record<string, Step>> = {
   '022-stages': stages,
   '023-references': references,
   '029-role-requests': roleRequests,
+  '030-proposals': proposals,
+  '031-leases': leases,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -5,11 +5,13 @@ import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
 import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { MemberGroupTable } from '../schema/schema.ts';
+import { hasRole, type InVault } from './vault-roles.ts';
 
 export type MemberGroupRow = Selectable<MemberGroupTable>;
 type AuditedGroup = MemberGroupRow & Audited;
 
-export function memberGroups({ db, lists }: Engine) {
+export function memberGroups(engine: Engine) {
+  const { db, lists } = engine;
   const audited = (organizationId: string, from = db) =>
     from
       .selectFrom('member_groups')
@@ -38,11 +40,11 @@ export function memberGroups({ db, lists }: Engine) {
     async page(
       organizationId: string,
       page: Page,
-      { q, vaultId }: { q?: string | undefined; vaultId?: string | undefined } = {},
+      { q, inVault }: { q?: string | undefined; inVault?: InVault | undefined } = {},
     ): Promise<PageOf<AuditedGroup>> {
       let found = audited(organizationId, lists);
       if (q !== undefined) found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
-      if (vaultId !== undefined) found = found.where('grants', 'like', `%${vaultId}%`);
+      if (inVault !== undefined) found = found.where(hasRole(engine, 'member_groups.grants', inVault));
       return pageOf(found, page);
     },
 

@@ -5,11 +5,13 @@ import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
 import { removeRevised, updateRevised } from '../integrity/revisions.ts';
 import type { MemberTable, OrganizationTable } from '../schema/schema.ts';
+import { hasRole, type InVault } from './vault-roles.ts';
 
 export type OrganizationRow = Selectable<OrganizationTable>;
 export type MemberRow = Selectable<MemberTable>;
 
-export function organizations({ db, lists }: Engine) {
+export function organizations(engine: Engine) {
+  const { db, lists } = engine;
   const audited = () => db.selectFrom('organizations').selectAll('organizations').select(auditedRevision());
   const members = (organizationId: string, from = db) =>
     from
@@ -40,10 +42,10 @@ export function organizations({ db, lists }: Engine) {
     async memberPage(
       organizationId: string,
       page: Page,
-      { q, vaultId }: { q?: string | undefined; vaultId?: string | undefined } = {},
+      { q, inVault }: { q?: string | undefined; inVault?: InVault | undefined } = {},
     ): Promise<PageOf<MemberRow & Audited>> {
       let found = members(organizationId, lists);
-      if (vaultId !== undefined) found = found.where('grants', 'like', `%${vaultId}%`);
+      if (inVault !== undefined) found = found.where(hasRole(engine, 'members.grants', inVault));
       if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
       return pageOf(found, page);
     },
@@ -52,12 +54,12 @@ export function organizations({ db, lists }: Engine) {
     async peoplePage(
       organizationId: string,
       page: Page,
-      { q, vaultId }: { q: string | undefined; vaultId: string },
+      { q, inVault }: { q: string | undefined; inVault: InVault },
     ): Promise<PageOf<MemberRow & Audited>> {
-      const isNamed = sql`${sql.ref('grants')} LIKE ${`%${vaultId}%`}`;
+      const isNamed = hasRole(engine, 'members.grants', inVault);
       const inGroup = sql`EXISTS (SELECT 1 FROM member_groups g WHERE g.organization_id = ${organizationId}
-        AND g.grants LIKE ${`%${vaultId}%`}
-        AND (g.member_ids LIKE '%' || members.id || '%' OR g.signed_on_ids LIKE '%' || members.id || '%'))`;
+        AND (g.member_ids LIKE '%' || members.id || '%' OR g.signed_on_ids LIKE '%' || members.id || '%')
+        AND ${hasRole(engine, 'g.grants', inVault)})`;
       let found = members(organizationId, lists).where(
         sql<boolean>`(role <> 'none' OR ${isNamed} OR ${inGroup})`,
       );

@@ -8,11 +8,12 @@ import { livingVaults } from '../lists/resource-filter.ts';
 import type { LogHourTable } from '../schema/schema.ts';
 import { type AuditedCredential, opensSomething } from './credentials.ts';
 import type { AuditedResource } from './resources.ts';
+import type { AuditedWebhook } from './webhooks.ts';
 
 export type LogHourRow = Selectable<LogHourTable>;
 
 /** After `from` and up to `to`. */
-interface Period {
+export interface Period {
   readonly from: number;
   readonly to: number;
 }
@@ -24,11 +25,17 @@ export interface HourFilter {
   readonly subjects?: readonly string[] | undefined;
 }
 
+type AilingWebhook = AuditedWebhook & { readonly failing_since: number | null };
+
 export interface Busy {
   readonly subject: string;
   readonly successes: number;
   readonly failures: number;
 }
+
+/** Not issued for a sign-in, to a machine or by another key: those end by themselves, and new ones are issued. */
+const isKept = sql<boolean>`(credentials.identity_id IS NULL AND credentials.narrowing NOT LIKE '%"login":%'
+  AND credentials.narrowing NOT LIKE '%"parent":%')`;
 
 export function overview({ lists: db }: Engine) {
   const expiring = ({ from, to }: Period) =>
@@ -37,7 +44,7 @@ export function overview({ lists: db }: Engine) {
       .where('deleted_at', 'is', null)
       .where('expiration_date', '>', from)
       .where('expiration_date', '<=', to);
-  /** Of these kinds, those that are not revoked and open something. */
+  /** Of these kinds, those that are not revoked, open something, and were not issued for a sign-in or to a machine. */
   const credentials = (organizationId: string, kinds: readonly string[]) =>
     db
       .selectFrom('credentials')
@@ -46,7 +53,8 @@ export function overview({ lists: db }: Engine) {
       .where('organization_id', '=', organizationId)
       .where('kind', 'in', kinds)
       .where('revoked_at', 'is', null)
-      .where(opensSomething);
+      .where(opensSomething)
+      .where(isKept);
 
   function hours({ organizationId, kind, from, subjects }: HourFilter) {
     const found = db
@@ -176,6 +184,25 @@ export function overview({ lists: db }: Engine) {
       const counts = new Map(rows.map(({ type, living }) => [type, Number(living)]));
       return vaultIds === null ? counts : counts.set('vault', among.length);
     },
+
+    /** Those that are failing, and those that the service disabled. */
+    ailingWebhooks: (organizationId: string, limit: number): Promise<AilingWebhook[]> =>
+      db
+        .selectFrom('webhooks')
+        .innerJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
+        .selectAll('webhooks')
+        .select('webhook_queues.failing_since')
+        .select(auditedRevision())
+        .where('organization_id', '=', organizationId)
+        .where(eb =>
+          eb.or([
+            eb.and([eb('enabled', '=', 1), eb('failing_since', 'is not', null)]),
+            eb.and([eb('enabled', '=', 0), eb('disabled_reason', 'is not', null)]),
+          ]),
+        )
+        .orderBy('webhooks.id')
+        .limit(limit)
+        .execute(),
 
     /** The number of webhooks, of enabled ones that are failing, and of disabled ones. */
     webhookHealth: (organizationId: string): Promise<Overview['webhooks']> =>

@@ -54,6 +54,22 @@ export function references({ db, lists, insertingInto }: Engine) {
       return (await query.execute(lists)).rows.length > 0;
     },
 
+    /** The templates of other vaults that refer to secrets of this one, with these secrets, newest first. */
+    intoVault: (vaultId: string, limit: number): Promise<(ResourceRow & Audited & { target_id: string })[]> =>
+      lists
+        .selectFrom('resources as target')
+        .innerJoin('secret_references', 'secret_references.target_id', 'target.id')
+        .innerJoin('resources', 'resources.id', 'secret_references.referrer_id')
+        .where('target.vault_id', '=', vaultId)
+        .where('resources.vault_id', '<>', vaultId)
+        .where(inLivingVault)
+        .where('resources.deleted_at', 'is', null)
+        .selectAll('resources')
+        .select(['secret_references.target_id', auditedRevision()])
+        .orderBy('secret_references.referrer_id', 'desc')
+        .limit(limit)
+        .execute(),
+
     /** The length of the longest chain of references that ends at a secret, up to one more than `most`. */
     chainTo: async (targetId: string, most: number): Promise<number> => {
       if ((await anyTo({ targetId })).length === 0) return 0;

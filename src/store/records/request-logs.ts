@@ -21,6 +21,9 @@ export interface RequestFilter {
   readonly status?: number | undefined;
   readonly address?: string | undefined;
   readonly accessKeyId?: string | undefined;
+  readonly accessKeyIds?: readonly string[] | undefined;
+  /** Answered, or refused. */
+  readonly success?: boolean | undefined;
   /** Ids limit the time range, because they sort by time. */
   readonly fromId?: string | undefined;
   readonly beforeId?: string | undefined;
@@ -35,6 +38,14 @@ export interface BlocksOfPage {
   readonly skip: number;
 }
 
+/** Requests in one part of a period. */
+export interface CountedPart {
+  readonly part: number;
+  readonly access_key_id: string | null;
+  readonly successes: number;
+  readonly failures: number;
+}
+
 const blockColumns: Columns<'request_blocks'> = {
   ...each('uuid', 'id', 'writer'),
   seq: 'bigint',
@@ -46,7 +57,11 @@ const indexColumns: Columns<'request_index'> = {
   ip_address: 'text',
 };
 
+/** The lowest status of a refusal. */
+const firstRefusal = 400;
+
 export function requestLogs({ db, lists, name, insertingInto }: Engine) {
+  const emptyId = name === 'postgres' ? sql<string | null>`NULL::uuid` : sql<string | null>`NULL`;
   const appendAny = insertingInto('request_blocks', blockColumns);
   // Part of every group of requests, so it is built once. A single long row is passed faster as plain parameters.
   const appendSql = db
@@ -58,15 +73,29 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
       ? appendAny([{ id, writer, seq, text, hash, mark }])
       : { sql: appendSql, parameters: [id, writer, seq, text, hash, mark] };
 
-  function index(filter: RequestFilter) {
-    let found = lists.selectFrom('request_index').where('organization_id', '=', filter.organizationId);
+  const inPeriod = ({ organizationId, fromId, beforeId }: RequestFilter) =>
+    lists
+      .selectFrom('request_index')
+      .where('organization_id', '=', organizationId)
+      .$if(fromId !== undefined, found => found.where('block_id', '>=', fromId!))
+      .$if(beforeId !== undefined, found => found.where('block_id', '<', beforeId!));
+
+  function inVaults(filter: RequestFilter) {
+    let found = inPeriod(filter);
     if (filter.vaultId !== undefined) found = found.where('vault_id', '=', filter.vaultId);
     if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
+    return found;
+  }
+
+  function index(filter: RequestFilter) {
+    let found = inVaults(filter);
     if (filter.status !== undefined) found = found.where('status', '=', filter.status);
+    if (filter.success !== undefined)
+      found = found.where('status', filter.success ? '<' : '>=', firstRefusal);
     if (filter.address !== undefined) found = found.where('ip_address', '=', filter.address);
     if (filter.accessKeyId !== undefined) found = found.where('access_key_id', '=', filter.accessKeyId);
-    if (filter.fromId !== undefined) found = found.where('block_id', '>=', filter.fromId);
-    if (filter.beforeId !== undefined) found = found.where('block_id', '<', filter.beforeId);
+    if (filter.accessKeyIds !== undefined)
+      found = found.where('access_key_id', 'in', [...filter.accessKeyIds]);
     return found;
   }
 
@@ -105,6 +134,37 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
         .select(({ fn }) => fn.sum<number | null>(fn.coalesce('requests', 'entries')).as('total'))
         .executeTakeFirstOrThrow();
       return total ?? 0;
+    },
+
+    /**
+     * Counts the requests between each of these ids and the next: one scan of the index for each, in one statement.
+     * `byKey` counts those of each access key.
+     */
+    async parts(filter: RequestFilter, bounds: readonly string[], byKey: boolean): Promise<CountedPart[]> {
+      const requests = sql`coalesce(requests, entries)`;
+      const [first, ...rest] = bounds.slice(1).map((beforeId, part) => {
+        const found = index({ ...filter, fromId: bounds[part], beforeId }).select([
+          sql<number>`CAST(${part} AS integer)`.as('part'),
+          sql<number>`CAST(coalesce(sum(CASE WHEN status < ${firstRefusal} THEN ${requests} END), 0) AS bigint)`.as(
+            'successes',
+          ),
+          sql<number>`CAST(coalesce(sum(CASE WHEN status >= ${firstRefusal} THEN ${requests} END), 0) AS bigint)`.as(
+            'failures',
+          ),
+        ]);
+        return byKey
+          ? found.select('access_key_id').groupBy('access_key_id')
+          : found.select(emptyId.as('access_key_id'));
+      });
+      if (first === undefined) return [];
+      const all = rest.reduce((joined, next) => joined.unionAll(next), first);
+      const rows = await all.execute();
+      return rows.map(({ part, successes, failures, access_key_id }) => ({
+        part: Number(part),
+        access_key_id,
+        successes: Number(successes),
+        failures: Number(failures),
+      }));
     },
 
     /** Each block contains at least one matching entry, so as many blocks as entries are enough. */

@@ -26,8 +26,26 @@ export function resources(engine: Engine) {
   const audited = () =>
     db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision());
 
-  const named = (vaultId: string, type: string, name: string) =>
+  interface Named {
+    readonly vaultId: string;
+    readonly type: string;
+    readonly name: string;
+  }
+  const named = ({ vaultId, type, name }: Named) =>
     audited().where('vault_id', '=', vaultId).where('type', '=', type).where('name', '=', name);
+  // The types are in the text of these queries, because an index with a condition isn't used for a placeholder.
+  const livingByName = preparedRead(db, (given: Named) =>
+    named(given).where('type', '<>', sql.lit('vault')).where('deleted_at', 'is', null),
+  );
+  const livingVaultByName = preparedRead(
+    db,
+    ({ organizationId, name }: { organizationId: string; name: string }) =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', sql.lit('vault'))
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null),
+  );
 
   const versions = (from = db) => from.selectFrom('versions').selectAll();
 
@@ -60,25 +78,31 @@ export function resources(engine: Engine) {
     key: (id: string): Promise<AuditedResource | undefined> =>
       audited().where('id', '=', id).where('type', '=', 'key').executeTakeFirst(),
 
-    byName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
-      named(vaultId, type, name).where('deleted_at', 'is', null).executeTakeFirst(),
+    /** Of what a vault contains. */
+    byName: async (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
+      (await livingByName({ vaultId, type, name }))[0],
+
+    /** The current revisions, to show what changed; what is done is decided by the rows themselves. */
+    async revisionsOf(ids: readonly string[]): Promise<Map<string, number>> {
+      const rows = await lists
+        .selectFrom('resources')
+        .select(['id', 'revision'])
+        .where('id', 'in', ids)
+        .execute();
+      return new Map(rows.map(({ id, revision }) => [id, revision]));
+    },
 
     /** The one deleted last. */
     deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
-      named(vaultId, type, name)
+      named({ vaultId, type, name })
         .where('deleted_at', 'is not', null)
         .orderBy('deleted_at', 'desc')
         .orderBy('id', 'desc')
         .limit(1)
         .executeTakeFirst(),
 
-    vaultByName: (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
-      audited()
-        .where('organization_id', '=', organizationId)
-        .where('type', '=', 'vault')
-        .where('name', '=', name)
-        .where('deleted_at', 'is', null)
-        .executeTakeFirst(),
+    vaultByName: async (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
+      (await livingVaultByName({ organizationId, name }))[0],
 
     withValue: async (vaultId: string, id: string): Promise<ResourceWithValue | undefined> => {
       if (id === vaultId) return undefined; // A vault has no version.

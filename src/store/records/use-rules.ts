@@ -1,5 +1,6 @@
 /** Use rules: what the service may do with a secret or a key on behalf of callers. */
 import { type Selectable, sql } from 'kysely';
+import { isId } from '../../contract/id.ts';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
 import { preparedRead } from '../engine/prepared.ts';
@@ -26,12 +27,23 @@ export function rulesForUse({ db, lists }: Engine) {
     audited().where('resource_id', '=', resourceId).orderBy('id'),
   );
 
+  const withId = preparedRead(db, ({ vaultId, id }: { vaultId: string; id: string }) =>
+    audited().where('id', '=', id).where('vault_id', '=', vaultId),
+  );
+  const withName = preparedRead(db, ({ vaultId, name }: { vaultId: string; name: string }) =>
+    audited().where('vault_id', '=', vaultId).where('name', '=', name).orderBy('id'),
+  );
+
   return {
     byId: (organizationId: string, id: string): Promise<AuditedUseRule | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
     /** Oldest first. */
     ofResource: (resourceId: string): Promise<AuditedUseRule[]> => ofResource({ resourceId }),
+
+    /** The one of a vault with this id, or those with this name, oldest first. */
+    named: (vaultId: string, idOrName: string): Promise<AuditedUseRule[]> =>
+      isId(idOrName) ? withId({ vaultId, id: idOrName }) : withName({ vaultId, name: idOrName }),
 
     async page(
       { organizationId, vaultIds, resourceId, q }: UseRuleFilter,

@@ -7,6 +7,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
 import type { Flag, Named, Owned } from './common.ts';
+import type { IssuerQueueTable, IssuerTable, LeaseTable } from './leases.ts';
 import type { LogTables } from './logs.ts';
 import type { PeopleTables } from './people.ts';
 
@@ -180,6 +181,19 @@ export interface ApprovalTable extends Owned {
   expires_at: number;
 }
 
+/** Writes to a vault with review that wait for someone else to confirm them, or about which someone has decided. */
+export interface ProposalTable extends Owned {
+  vault_id: string;
+  author_kind: 'member' | 'api-key' | 'access-key';
+  author_id: string;
+  /** The writes and what is shown of them, sealed with the vault's key. Once decided, without values. */
+  content: Sealed;
+  state: 'pending' | 'confirmed' | 'rejected' | 'expired' | 'bypassed';
+  /** Who confirmed or rejected it. */
+  decided_by: string | null;
+  expires_at: number;
+}
+
 export interface EventTable {
   /** The order in which events became visible. */
   position: Generated<number>;
@@ -303,6 +317,10 @@ export interface Schema extends LogTables, PeopleTables {
   identities: IdentityTable;
   use_rules: UseRuleTable;
   approvals: ApprovalTable;
+  proposals: ProposalTable;
+  issuers: IssuerTable;
+  issuer_queues: IssuerQueueTable;
+  leases: LeaseTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;
