@@ -3,6 +3,7 @@
  * require no lookups, and the proof of its identity, because a decision is valid only as long as that proof is.
  */
 import type { KeyNarrowing } from '../contract/restrictions.ts';
+import { type KeyOperation, openOperations } from '../contract/use-names.ts';
 import { type Grant, grantOfRole, type ResourceKind } from './policy.ts';
 
 export { type ResourceKind, resourceKinds } from './policy.ts';
@@ -19,7 +20,7 @@ export interface Origin extends Sender {
 
 /** A stored row that identifies a caller, at the revision that was verified. */
 export interface ProvenBy {
-  readonly table: 'credentials' | 'sessions' | 'members' | 'member_groups' | 'accounts';
+  readonly table: 'credentials' | 'sessions' | 'members' | 'member_groups' | 'accounts' | 'identities';
   readonly id: string;
   readonly revision: number;
 }
@@ -52,6 +53,8 @@ export interface Caller extends Grant {
   readonly organizationId: string;
   readonly origin: Origin;
   readonly proof: Proof;
+  /** The reason for which this request is to be done without review; omitted if it is not. */
+  readonly bypass?: string;
 }
 
 /** The operator, or the service acting on its own: they may do everything in the organization they act for. */
@@ -101,6 +104,8 @@ export interface Reader {
   readonly namesOnly: boolean;
   /** Whether it may use secrets and keys through their use rules. This does not let it read more. */
   readonly mayUse: boolean;
+  /** The operations with keys that it may do; null for those that need only what it can read. */
+  readonly operations: readonly KeyOperation[] | null;
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
@@ -121,6 +126,15 @@ export interface Reader {
 
 export function readerSeesKind(reader: Pick<Reader, 'kinds'>, kind: ResourceKind): boolean {
   return reader.kinds === null || reader.kinds.includes(kind);
+}
+
+/** Whether it may do this with the keys that it sees. A names-only key reads no public key, so it needs to be told. */
+export function readerMayOperate(
+  { operations, namesOnly }: Pick<Reader, 'operations' | 'namesOnly'>,
+  operation: KeyOperation,
+): boolean {
+  if (operations !== null) return operations.includes(operation);
+  return !namesOnly && openOperations.includes(operation);
 }
 
 export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boolean {

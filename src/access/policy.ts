@@ -13,6 +13,7 @@ import {
   scopeNames,
   vaultPermissions,
 } from '../contract/names.ts';
+import type { KeyOperation } from '../contract/use-names.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];
@@ -185,12 +186,14 @@ export const readsValue: Readonly<Record<ResourceKind, Action>> = {
 
 /**
  * What the holder of an access key sees: the vault, the names of these kinds, and their values unless it is restricted
- * to names. For granting, using a value counts as reading it.
+ * to names. For granting, using a value counts as reading it, and operations with keys as the permission to use them.
  */
-export function shownByAccessKey({ kinds, namesOnly, mayUse }: Shown): readonly Action[] {
+export function shownByAccessKey({ kinds, namesOnly, mayUse, operations = null }: Shown): readonly Action[] {
   const reads = !namesOnly || mayUse;
+  const operates = operations !== null && (kinds ?? resourceKinds).includes('key');
   return [
     'vaults:read',
+    ...(operates ? (['keys:use'] as const) : []),
     ...(kinds ?? resourceKinds).flatMap(kind => [
       `${kind}s:read` as const,
       ...(reads ? [readsValue[kind]] : []),
@@ -202,6 +205,8 @@ export interface Shown {
   readonly kinds: readonly ResourceKind[] | null;
   readonly namesOnly: boolean;
   readonly mayUse: boolean;
+  /** Operations with keys; null for those that need no permission beyond reading. */
+  readonly operations?: readonly KeyOperation[] | null;
 }
 
 /** One public key, with its name and dates. */
@@ -214,7 +219,10 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
     ...(tells('resource') ? resourceReads : []),
     ...(tells('access_key') ? (['access-keys:read'] as const) : []),
     ...(tells('approval') ? (['approvals:read'] as const) : []),
+    ...(tells('role') ? (['members:read'] as const) : []),
     ...(tells('stage') ? (['vaults:read', 'secrets:read'] as const) : []),
+    ...(tells('proposal') ? (['proposals:read', ...resourceReads] as const) : []),
+    ...(tells('lease') ? (['leases:read'] as const) : []),
     ...(tells('webhook') ? (['webhooks:read'] as const) : []),
   ];
 }

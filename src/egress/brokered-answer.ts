@@ -5,7 +5,17 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import {
+  brotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+  gunzip,
+  inflate,
+  inflateRaw,
+  zstdDecompress,
+} from 'node:zlib';
 import type { Lane } from '../base/fair-line.ts';
 import { BodyTooLong, bodyOf } from '../base/message-body.ts';
 import type { Scrubbed } from './scrubbing.ts';
@@ -143,14 +153,38 @@ const decoders: Readonly<Record<string, Decode>> = {
 };
 const mostEncodings = 3;
 
-async function decoded(bytes: Buffer, response: IncomingMessage, most: number): Promise<Buffer> {
+const streamDecoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** The decoders of an answer's encodings, in the order in which they apply. */
+function decodersIn<Decoder>(
+  response: IncomingMessage,
+  known: Readonly<Record<string, Decoder>>,
+  received = 0,
+): Decoder[] {
   const named = (response.headers['content-encoding'] ?? '').toLowerCase().split(',');
   const encodings = named.map(name => name.trim()).filter(name => name !== '' && name !== 'identity');
   if (encodings.length > mostEncodings) throw new Withheld('the answer has too many encodings', response);
+  return encodings.reverse().map(name => {
+    if (!Object.hasOwn(known, name))
+      throw new Withheld('the answer has an unknown encoding', response, received);
+    return known[name]!;
+  });
+}
+
+/** Decoders for an answer that is decoded while it arrives. */
+export function decodersFor(response: IncomingMessage): (() => NodeJS.ReadWriteStream)[] {
+  return decodersIn(response, streamDecoders);
+}
+
+async function decoded(bytes: Buffer, response: IncomingMessage, most: number): Promise<Buffer> {
   let plain = bytes;
-  for (const name of encodings.reverse()) {
-    const decode = Object.hasOwn(decoders, name) ? decoders[name]! : null;
-    if (decode === null) throw new Withheld('the answer has an unknown encoding', response, bytes.length);
+  for (const decode of decodersIn(response, decoders, bytes.length)) {
     try {
       plain = await decode(plain, { maxOutputLength: Math.max(most, 1) });
     } catch {
@@ -158,13 +192,14 @@ async function decoded(bytes: Buffer, response: IncomingMessage, most: number): 
     }
   }
   // Content that is compressed again without declaring it could contain anything.
-  if (await isCompressed(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
+  if (await isPacked(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
   return plain;
 }
 
 const compressed = /^(?:1f8b|28b52ffd|504b0304|425a68|fd377a58|789c|78da|7801|785e|377abcaf)/;
 
-async function isCompressed(bytes: Buffer): Promise<boolean> {
+/** Whether it is compressed without declaring it. */
+export async function isPacked(bytes: Buffer): Promise<boolean> {
   const head = bytes.subarray(0, 4).toString('hex');
   return compressed.test(head) || (!isUtf8(bytes) && (await isDeflated(bytes)));
 }
@@ -190,7 +225,7 @@ const textual =
 const readable = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1)$/;
 
 /** Without a content type, an answer counts as plain text. */
-function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
+export function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   if (bytes.length === 0) return true;
   const [type, ...parameters] = (response.headers['content-type'] ?? 'text/plain').toLowerCase().split(';');
   if (!textual.test(type!.trim())) return false;
@@ -201,7 +236,11 @@ function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   return true;
 }
 
-async function headersOf(response: IncomingMessage, { responseHeaders }: BrokeredCall, scrub: Scrub) {
+export async function headersOf(
+  response: IncomingMessage,
+  { responseHeaders }: Pick<BrokeredCall, 'responseHeaders'>,
+  scrub: Scrub,
+) {
   const all: Record<string, string> = {};
   let redacted = 0;
   for (const [name, value] of Object.entries(response.headers)) {

@@ -6,26 +6,22 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as plainRequest,
-  type RequestOptions,
-} from 'node:http';
+import type { ClientRequest, RequestOptions } from 'node:http';
 import { request as encryptedRequest, Agent as HttpsAgent } from 'node:https';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as secure } from 'node:tls';
 import { promisify } from 'node:util';
 import { type Egress, hostOf, isLocalhost } from '../access/egress.ts';
+import { Agent as HttpAgent, request as plainRequest } from '../base/node-http.ts';
 
 /** Returns all addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** The service may not connect to this address. */
 export class AddressRefused extends Error {
-  constructor() {
-    super('the address is not allowed');
+  constructor(reason = 'the address is not allowed') {
+    super(reason);
   }
 }
 

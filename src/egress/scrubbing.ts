@@ -33,6 +33,16 @@ export interface Scrubbed {
   readonly parts: number;
 }
 
+/** How much of a text that is still arriving may be passed on. */
+export interface Passable {
+  readonly clean: Buffer;
+  /** How much of the text this is, in bytes. */
+  readonly length: number;
+  readonly redacted: number;
+  /** Null if nothing stands in the way; otherwise how many parts of the value seem to be in the text. */
+  readonly parts: number | null;
+}
+
 /** Whether a value is too long to be searched for. */
 export function isTooLong(value: string): boolean {
   return Buffer.byteLength(value, 'utf8') > longest;
@@ -53,16 +63,18 @@ export function scrubberOf(values: readonly string[]) {
     /** How many parts of the value seem to be in it; 0 unless it contains a part or all of it. */
     partsIn: async (bytes: Buffer, turn = noTurn): Promise<number> =>
       (await isIn(bytes, known, turn)) ? guessesIn(bytes, values, turn) : 0,
+    /** The beginning of a text that may be passed on while `held` bytes at its end, or more, wait for what follows. */
+    passable: async (bytes: Buffer, held: number, turn = noTurn): Promise<Passable> => {
+      const found = await passable(bytes, held, known, turn);
+      return { ...found, parts: found.isKept ? await guessesIn(bytes, values, turn) : null };
+    },
     /** Its memory use, in bytes. */
     size: known.size,
   };
 }
 
 async function isIn(bytes: Buffer, known: KnownValue, turn: Turn): Promise<boolean> {
-  if ((await known.runsIn(bytes, turn)).length > 0) return true;
-  for await (const view of unescapedViews(bytes, turn))
-    if ((await known.runsIn(view, turn)).length > 0) return true;
-  return false;
+  return (await known.runsIn(bytes, turn)).length > 0 || isEscapedIn(bytes, known, turn);
 }
 
 async function guessesIn(bytes: Buffer, values: readonly string[], turn: Turn): Promise<number> {
@@ -83,6 +95,27 @@ async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Omit
     return { bytes, redacted: 0, kept: hidden.every(({ isWhole }) => isWhole) ? 'escaped' : 'part' };
   }
   return isPart ? { bytes, redacted: 0, kept: 'part' } : { bytes: clean, redacted: runs.length, kept: null };
+}
+
+/** Whatever reaches into the part that is held back is judged once it is complete. */
+async function passable(bytes: Buffer, held: number, known: KnownValue, turn: Turn) {
+  const runs = await known.runsIn(bytes, turn);
+  const edges = runs.map(run => known.edgesOf(bytes, run));
+  const end = held === 0 ? bytes.length : Math.max(0, bytes.length - held);
+  const open = edges.findIndex(([, to]) => held > 0 && to > end);
+  const length = open === -1 ? end : Math.min(end, edges[open]![0]);
+  const closed = open === -1 ? runs : runs.slice(0, open);
+  const shownBefore = bytes.subarray(0, length);
+  const clean = await redactedIn(shownBefore, closed, known, turn);
+  const isPart = closed.some(({ isWhole }) => !isWhole);
+  const isKept = isPart || (await isEscapedIn(await redactedIn(bytes, runs, known, turn), known, turn));
+  return { clean, length, redacted: closed.length, isKept };
+}
+
+async function isEscapedIn(bytes: Buffer, known: KnownValue, turn: Turn): Promise<boolean> {
+  for await (const view of unescapedViews(bytes, turn))
+    if ((await known.runsIn(view, turn)).length > 0) return true;
+  return false;
 }
 
 async function redactedIn(bytes: Buffer, runs: readonly Run[], known: KnownValue, turn: Turn) {

@@ -25,9 +25,9 @@ export interface KeyMaterial {
   /** Bits; the parameter-set number for ML-DSA and ML-KEM. */
   readonly keySize: number;
   readonly curve: string | null;
-  /** PKCS#8 for a private key, SPKI for a public one. */
+  /** PKCS#8 for a private key, SPKI for a public one; see `symmetric-key.ts` for the others. */
   readonly pem: string;
-  /** SPKI. */
+  /** SPKI; empty for a symmetric key. */
   readonly publicPem: string;
 }
 

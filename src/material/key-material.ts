@@ -25,6 +25,7 @@ import {
 import { openLegacyPem, planOpening, wrongPassphrase } from './password-encryption.ts';
 import { type PemBlock, readPem } from './pem.ts';
 import { refusing } from './refusing.ts';
+import { generateSymmetric } from './symmetric-key.ts';
 
 export type { KeyMaterial, KeyType };
 
@@ -36,6 +37,8 @@ const generatePair = generateKeyPairSync as unknown as (
 ) => { privateKey: KeyObject };
 
 export async function generateKey(spec: KeySpecification): Promise<KeyMaterial> {
+  if (spec.key_type === 'AES' || spec.key_type === 'HMAC')
+    return generateSymmetric(spec.key_type, spec.key_size);
   const [type, options] = generatorOf(spec);
   const { privateKey } = generatePair(type, options);
   const curve = 'curve' in spec ? spec.curve : null;
@@ -43,7 +46,9 @@ export async function generateKey(spec: KeySpecification): Promise<KeyMaterial> 
   return privateMaterial(privateKey, { keyType: spec.key_type, keySize, curve });
 }
 
-function generatorOf(spec: KeySpecification): [type: string, options: object] {
+type PairSpecification = Exclude<KeySpecification, { key_type: 'AES' | 'HMAC' }>;
+
+function generatorOf(spec: PairSpecification): [type: string, options: object] {
   switch (spec.key_type) {
     case 'RSA':
       return ['rsa', { modulusLength: spec.key_size, publicExponent: 65_537 }];

@@ -36,9 +36,7 @@ export function workerPoolWith({
       importPkcs12: job('importPkcs12'),
       selfSign: job('selfSign'),
       signingRequest: job('signingRequest'),
-      signWith: job('signWith'),
-      verifyWith: job('verifyWith'),
-      decryptWith: job('decryptWith'),
+      operateKey: job('operateKey'),
     };
   };
   return { ...jobsOf(), of: jobsOf, close };

@@ -5,7 +5,7 @@
 import { carryOutJobs } from '../threads/pool.ts';
 import { importCertificatePem, importPkcs12, selfSign, signingRequest } from './certificate.ts';
 import { generateKey, importKey } from './key-material.ts';
-import { decryptWith, signWith, verifyWith } from './key-operations.ts';
+import { operateKey } from './operations/key-operations.ts';
 
 /** Jobs that may take long, because of their input or by their nature. */
 const jobs = {
@@ -15,9 +15,7 @@ const jobs = {
   importPkcs12,
   selfSign,
   signingRequest,
-  signWith,
-  verifyWith,
-  decryptWith,
+  operateKey,
 };
 export type Jobs = typeof jobs;
 
