@@ -4,12 +4,22 @@
  * change. If they did change, they are read and checked again: if the caller still has exactly the same permissions
  * (after a rename, or a code used elsewhere), the change goes on; otherwise the authority is gone.
  */
-import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
-import { earliest, type Grant, nextEnd } from '../access/policy.ts';
+import {
+  type Caller,
+  type Origin,
+  type Proof,
+  type ProvenBy,
+  type Reader,
+  readerSeesKind,
+  readerSeesName,
+} from '../access/caller.ts';
+import { earliest, type Grant, grantOfRole, nextEnd } from '../access/policy.ts';
 import type { DashboardSessionRow } from '../store/records/accounts.ts';
-import { type KeyLookup, callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
+import { faultSince, type GroundLookup, readerNow } from './credentials/access-key-grounds.ts';
+import { callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
 import { credentialOf, isUsable } from './credentials/credential.ts';
-import type { Authority } from './kernel/guard.ts';
+import { rightsProvenBy } from './credentials/member-rights.ts';
+import type { Author, Authority } from './kernel/guard.ts';
 import type { Parts } from './kernel/parts.ts';
 import { type People, callerOf as personCaller } from './people/people.ts';
 import { isSignedIn, proofOf } from './sessions/dashboard-sessions.ts';
@@ -19,17 +29,69 @@ export interface AuthorityParts extends Pick<Parts, 'store' | 'stamps' | 'now'> 
 }
 
 export function authorityWith({ store, stamps, people, now }: AuthorityParts): Authority {
-  const fresh: KeyLookup = {
+  const fresh: GroundLookup = {
     key: async id => {
       const found = await store.credentials.byId(id);
       return found && credentialOf(stamps.credential.believe(found));
     },
     member: key => makerOf({ store, stamps }, key),
     holder: people.fresh,
+    identity: async id => {
+      const found = await store.identities.anywhere(id);
+      return found && stamps.identity.believe(found);
+    },
     now,
   };
 
-  async function asKey({ id, origin }: Caller): Promise<Caller | null> {
+  /** Notes every row that a decision rests on. */
+  function noting(rows: ProvenBy[]): GroundLookup {
+    const noted = (table: ProvenBy['table'], { id, revision }: Pick<ProvenBy, 'id' | 'revision'>) =>
+      rows.push({ table, id, revision });
+    return {
+      ...fresh,
+      key: async id => {
+        const key = await fresh.key(id);
+        if (key !== undefined) noted('credentials', key.row);
+        return key;
+      },
+      holder: async id => {
+        const holder = await fresh.holder(id);
+        if (holder !== undefined) {
+          rows.push(...rightsProvenBy(holder));
+          noted('accounts', holder.account);
+        }
+        return holder;
+      },
+      identity: async id => {
+        const identity = await fresh.identity(id);
+        if (identity !== undefined) noted('identities', identity);
+        return identity;
+      },
+    };
+  }
+
+  /** A person without a session: only what they are allowed counts. */
+  async function asPerson(id: string, origin: Origin): Promise<Caller | null> {
+    const person = await people.fresh(id);
+    if (person?.member.state !== 'active') return null;
+    return personCaller(person, origin, { rows: rightsProvenBy(person), until: null }, now());
+  }
+
+  /** An access key that could still use the secret, or hold the credential. It has no permissions of its own. */
+  async function asAccessKey(author: Author, origin: Origin): Promise<Caller | null> {
+    const { id } = author;
+    const rows: ProvenBy[] = [];
+    const look = noting(rows);
+    const key = await look.key(id);
+    if (key === undefined || !isUsable(key.row, now()) || (await faultSince(look, key)) !== null) return null;
+    const reader = await readerNow(look, key, ({ row }) => isUsable(row, now()));
+    if (reader === null || !stillMay(reader, author)) return null;
+    const { name, organization_id: organizationId, expiration_date: until } = key.row;
+    const nothing = { ...grantOfRole('none'), until };
+    return { ...nothing, kind: 'service', id, name, organizationId, origin, proof: { rows, until } };
+  }
+
+  async function asKey({ id, origin }: Pick<Caller, 'id' | 'origin'>): Promise<Caller | null> {
     const key = await fresh.key(id);
     return key !== undefined && isUsable(key.row, now()) ? keyCaller(fresh, key, origin) : null;
   }
@@ -49,13 +111,19 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
   }
 
   return {
-    conditions: ({ proof }) => {
+    conditions: ({ proof }, unless) => {
       const isFirst = ({ table }: ProvenBy, at: number) =>
         proof.rows.findIndex(row => row.table === table) === at && table !== 'member_groups';
       const others = proof.rows.filter((row, at) => !isFirst(row, at));
       const firsts = proof.rows.filter(isFirst);
       const together = [...(firsts.length === 0 ? [] : [firsts]), ...others.map(row => [row])];
-      return together.map(rows => store.conditions.unchanged(rows));
+      return together.map(rows => store.conditions.unchanged(rows, unless));
+    },
+
+    again: (author, origin) => {
+      const { kind, id } = author;
+      if (kind === 'member') return asPerson(id, origin);
+      return kind === 'api-key' ? asKey({ id, origin }) : asAccessKey(author, origin);
     },
 
     // A role in a vault that ends takes a part of the permissions with it.
@@ -70,6 +138,12 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
       return found !== null && grantText(found) === grantText(caller) ? found : null;
     },
   };
+}
+
+/** A credential is as good as a secret that has the issuer's name. */
+function stillMay(reader: Reader, { uses, holds }: Author): boolean {
+  const isGiven = holds === undefined ? reader.mayUse : !reader.namesOnly;
+  return isGiven && readerSeesKind(reader, 'secret') && readerSeesName(reader, (holds ?? uses)!);
 }
 
 /** The same text for callers with the same permissions. */

@@ -9,6 +9,10 @@ import { identitiesWith } from './identities/identities.ts';
 import { issuersWith } from './identities/issuers.ts';
 import { loginsWith } from './identities/logins.ts';
 import { secretIdsWith } from './identities/secret-ids.ts';
+import { credentialIssuersWith } from './issuing/issuers.ts';
+import { leaseKeeperWith } from './issuing/lease-keeper.ts';
+import { leasesWith } from './issuing/leases.ts';
+import type { Dial } from './issuing/providers.ts';
 import type { Guard } from './kernel/guard.ts';
 import { authorizationRequestsWith } from './oauth/authorization-requests.ts';
 import { type OAuthClientSettings, oauthClientsWith } from './oauth/clients.ts';
@@ -16,6 +20,7 @@ import { grantRecordsWith } from './oauth/grant-records.ts';
 import { oauthGrantsWith } from './oauth/grants.ts';
 import { tokenRequestsWith } from './oauth/token-requests.ts';
 import { acceptanceWith } from './operations/acceptance.ts';
+import { attentionWith } from './operations/attention.ts';
 import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
@@ -25,6 +30,7 @@ import { retentionWith } from './operations/retention.ts';
 import { rotationWith } from './operations/rotation.ts';
 import { stageTakeoverWith } from './operations/stage-takeover.ts';
 import { timelineWith } from './operations/timeline.ts';
+import { vaultReadersWith } from './operations/vault-readers.ts';
 import { groupsWith } from './people/groups.ts';
 import { membersWith } from './people/members.ts';
 import { organizationsWith } from './people/organizations.ts';
@@ -37,10 +43,12 @@ import { keysWith } from './resources/keys.ts';
 import { looksAlikeWith } from './resources/look-alikes.ts';
 import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
+import { proposalsWith } from './resources/proposals.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
 import { stagesWith } from './resources/stages.ts';
 import { usedByWith } from './resources/used-by.ts';
+import { usedKeysWith } from './resources/used-keys.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
@@ -60,6 +68,8 @@ interface DomainParts extends ReadingParts {
   readonly privateWebhooks: readonly string[];
   /** The private ranges that token issuers may be in. */
   readonly privateIssuers: readonly string[];
+  /** Opens sessions at the services in which issuers create credentials. */
+  readonly dial: Dial;
   /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   /** Clients of the tool endpoint that are known in addition to the built-in ones. */
@@ -89,7 +99,7 @@ export function domainWith(given: DomainParts) {
   const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
   const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
   const identities = identitiesWith(parts, records, egressInto(privateIssuers));
-  const issuers = issuersWith({ fetchDocument: given.fetchDocument, now });
+  const tokenIssuers = issuersWith({ fetchDocument: given.fetchDocument, now });
   const accounts = accountsWith({
     ...parts,
     people,
@@ -98,6 +108,9 @@ export function domainWith(given: DomainParts) {
     passwordPool: passwords,
     passwordCosts: given.passwordCosts ?? passwordCosts,
   });
+  const roleRequests = roleRequestsWith(parts, records, members);
+  const proposals = proposalsWith(parts, records);
+  const verifyLogs = verifyLogsWith({ ...parts, ledger });
   const { fetchDocument, oauthClients = { documents: [], mayFetch: false } } = given;
   const grantRecords = grantRecordsWith(parts, people);
   const clients = oauthClientsWith({ ...oauthClients, keyring: parts.keyring, fetchDocument, now });
@@ -107,9 +120,10 @@ export function domainWith(given: DomainParts) {
     guard: guard as Doorkeeper,
     organizations,
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
+    attention: attentionWith({ ...parts, ledger, facts, verifyLogs, approvals, roleRequests, proposals }),
     groups,
     members,
-    roleRequests: roleRequestsWith(parts, records, members),
+    roleRequests,
     vaultPeople: vaultPeopleWith(parts, records, groups),
     accounts,
     oauth: {
@@ -122,10 +136,12 @@ export function domainWith(given: DomainParts) {
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
+    usedKeys: usedKeysWith(parts, records),
     usedBy: usedByWith(parts, records),
     manySecrets: manySecretsWith(parts, records, secrets),
     comparisons,
     stages: stagesWith(parts, records, comparisons),
+    proposals,
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,
@@ -140,8 +156,10 @@ export function domainWith(given: DomainParts) {
     ownAccessKeys: ownAccessKeysWith({ ...parts, authenticate }),
     identities,
     secretIds: secretIdsWith(parts, identities),
-    logins: loginsWith({ ...parts, attempts, issuers, authenticate }),
+    logins: loginsWith({ ...parts, attempts, issuers: tokenIssuers, authenticate }),
     useRules: rulesForUseWith(parts, records, egressInto(privateWebhooks)),
+    issuers: credentialIssuersWith(parts, records, given.dial),
+    leases: leasesWith(parts, records, given.dial),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,
@@ -151,9 +169,11 @@ export function domainWith(given: DomainParts) {
     stamps,
     logs: logsWith({ ...parts, ledger, shown }),
     readers: readersWith({ ...parts, ledger, shown }, records),
-    verifyLogs: verifyLogsWith({ ...parts, ledger }),
+    vaultReaders: vaultReadersWith({ ...parts, ledger, shown }, records, secrets),
+    verifyLogs,
     /** For the service itself; not passed to any surface. */
     retention: retentionWith({ ...parts, ledger, revisions }),
+    leaseKeeper: leaseKeeperWith(parts, records, given.dial),
     stageTakeover: stageTakeoverWith(parts, records),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** Only at startup. */

@@ -13,6 +13,8 @@ import { authenticatorWith } from './credentials/authentication.ts';
 import { checkExposureWith } from './credentials/exposure.ts';
 import { restrictionKeysWith } from './credentials/restriction-keys.ts';
 import { toolSessionsWith } from './credentials/tool-sessions.ts';
+import { type LeaseRequests, leaseRequestsWith } from './issuing/lease-requests.ts';
+import type { Dial } from './issuing/providers.ts';
 import { guardWith } from './kernel/guard.ts';
 import { keyringSyncWith } from './kernel/keyring-sync.ts';
 import { MinuteCounter } from './kernel/minute-counter.ts';
@@ -26,7 +28,9 @@ import { vaultReadsWith } from './reads/vault-read.ts';
 import { visibilityWith } from './reads/visibility.ts';
 import { recordsWith } from './resources/records.ts';
 import { concurrencyOf } from './uses/concurrency.ts';
+import { gatewayCallsWith } from './uses/gateway-calls.ts';
 import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
+import { secretCallsWith } from './uses/secret-calls.ts';
 import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 
 export interface ReadingParts extends Pick<Parts, 'store' | 'keyring' | 'now' | 'newId' | 'meter'> {
@@ -49,19 +53,24 @@ export type ReadingDomain = ReturnType<typeof readingDomainWith>;
 export interface Uses {
   readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
+  readonly leaseUses: LeaseRequests;
 }
 
 export type UsesDomain = ReturnType<typeof usesDomainWith>;
 
 /** The same, on a plane of its own. It identifies nobody: the reading plane did, and its word is taken. */
-export function usesDomainWith(given: ReadingParts & { readonly broker: Broker }) {
+export function usesDomainWith(given: ReadingParts & { readonly broker: Broker; readonly dial: Dial }) {
   const { parts, records, people, visibility, ledger } = foundationWith(given);
   const using = { ...parts, ledger, visibility, records, holders: people };
   const slots = concurrencyOf();
-  const vaultUses = secretUsesWith({ ...using, slots, broker: given.broker });
+  const secretUses = { ...using, slots, broker: given.broker };
+  const calls = secretCallsWith(secretUses);
+  const vaultUses = secretUsesWith(secretUses, calls);
+  const gateway = gatewayCallsWith(secretUses, calls);
   const keyUses = keyUsesWith({ ...using, slots });
+  const leaseUses = leaseRequestsWith({ ...using, dial: given.dial });
   /** `closeThreads` ends the threads that use keys. */
-  return { vaultUses, keyUses, ledger, closeThreads: parts.workers.close };
+  return { vaultUses, keyUses, leaseUses, gateway, ledger, closeThreads: parts.workers.close };
 }
 
 export function readingDomainWith(given: ReadingParts) {

@@ -6,7 +6,7 @@
 import type { NewId } from '../contract/id.ts';
 import { eventOf } from '../domain/kernel/events.ts';
 import type { Stamps } from '../domain/kernel/stamps.ts';
-import { vaultIdsOf } from '../domain/resources/stages.ts';
+import { stageNameOf, vaultIdsOf } from '../domain/resources/stages.ts';
 import { isStored } from '../store/engine/engine.ts';
 import type { AuditedResource } from '../store/records/resources.ts';
 import type { AuditedStage, StageRow, StageVaults } from '../store/records/stages.ts';
@@ -77,7 +77,7 @@ export class StageWatch {
     const { store, stamps, now, newId, onEvent } = this.#parts;
     const { name, vault_id } = stamps.resource.believe<AuditedResource>(audited);
     const missing = { secret: name, missing_in: last, present_in: vault_id };
-    const subject = { ...stage, type: 'stage', vault_id: null, missing };
+    const subject = { ...stage, name: stageNameOf(stage), type: 'stage', vault_id: null, missing };
     const event = eventOf('stage.secret_missing', subject, now(), newId);
     const statements = [store.stages.addNotice(stage.id, name), store.outbox.add(stamps.stampEvent(event))];
     if (await isStored(store.commit([{ statements }]))) onEvent();

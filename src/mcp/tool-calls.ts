@@ -15,6 +15,7 @@ import type {
   RequestFacts,
   VaultRequest,
 } from '../domain/reads/vault-request.ts';
+import { withAddress } from '../domain/resources/review.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
 import type { UseResult } from '../domain/uses/recorded-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
@@ -83,7 +84,15 @@ export function toolCallsWith({ domain, signIn, onError }: HttpSurface, addresse
 
   function resultOfUse(result: UseResult<object>, request: VaultRequest, context: CallContext): CallResult {
     if ('failure' in result) return refusalTo(request, result, context);
-    return { body: resultOf(Buffer.from(JSON.stringify(result.answer), 'utf8')), receipt: result.receipt };
+    return {
+      body: resultOf(
+        Buffer.from(
+          JSON.stringify(withAddress(result.answer, addresses.dashboardOf(context.request))),
+          'utf8',
+        ),
+      ),
+      receipt: result.receipt,
+    };
   }
 
   /** A client that sent no key at all is made to sign in, if that is possible. */

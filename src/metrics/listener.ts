@@ -2,9 +2,12 @@
  * Serves `/metrics` on a separate listener. It has no authentication: access is limited by who can reach the listener.
  */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { contentType } from './exposition.ts';
+
+/** An import by name would load more (`base/node-http.ts`). */
+const { createServer } = process.getBuiltinModule('node:http');
 
 const mostConnections = 32;
 const longestRequest = 10_000;

@@ -6,18 +6,16 @@ import type { Caller, Origin, Reader, Sender } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
-import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import { callerOf, goodMakers, type KeyLookup, makerOf, mayLend } from './api-key-callers.ts';
+import { faultSince, type GroundLookup, isGiven, readerNow } from './access-key-grounds.ts';
+import { callerOf, goodMakers, makerOf } from './api-key-callers.ts';
 import {
   type Credential,
-  childReader,
   credentialKinds,
   faultOf,
   isUsable,
   type Restrictions,
-  restrictedReader,
   type StoredKind,
 } from './credential.ts';
 import type { Holder } from './member-rights.ts';
@@ -67,26 +65,18 @@ export function authenticatorWith(parts: AuthenticatorParts) {
     return row && stamps.identity.believe(row);
   }
 
-  /** An access key issued to an identity ends with any change to it. */
-  async function isStillGiven({ row }: Credential, { address }: Sender): Promise<boolean> {
-    const { identity_id: id } = row;
-    if (id === null) return true;
-    const look = () => identities.load(id, () => loadIdentity(id));
-    return isGiven(row, identities.get(id) ?? (await attempts.lookUp(address, look)));
-  }
-
   /** The credential that the token proves, if it is of the required kind and can be used now. */
   async function prove(kind: StoredKind, token: string | null, sender: Sender): Promise<Credential> {
     const credential = token === null ? undefined : await recognise(token, sender);
     if (credential === undefined)
       return refuse(sender, credential, token === null ? 'no_credential' : 'unknown_credential');
-    const fault = faultAs(kind, credential, sender) ?? (await faultSince(credential, sender));
+    const fault = faultAs(kind, credential, sender) ?? (await faultBehind(credential, sender));
     if (fault !== null) return refuse(sender, credential, fault);
     used.set(credential.row.id, now());
     return credential;
   }
 
-  function keysFrom(sender: Sender): KeyLookup<Credential> {
+  function keysFrom(sender: Sender): GroundLookup {
     return {
       key: id => find(id, sender),
       member: async key => {
@@ -95,6 +85,10 @@ export function authenticatorWith(parts: AuthenticatorParts) {
         return maker;
       },
       holder: people.byMember,
+      identity: async id => {
+        const look = () => identities.load(id, () => loadIdentity(id));
+        return identities.get(id) ?? attempts.lookUp(sender.address, look);
+      },
       now,
     };
   }
@@ -104,23 +98,16 @@ export function authenticatorWith(parts: AuthenticatorParts) {
     return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
   }
 
-  /** An access key from OAuth is valid while its member, in the same epoch, could read all that it shows. */
-  async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
-    const { login } = narrowing;
-    const holder = await people.byMember(login!.member_id);
-    return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing, now());
-  }
-
   function faultAs(kind: StoredKind, credential: Credential, sender: Sender): RefusalReason | null {
     return credential.row.kind === credentialKinds[kind] ? faultHere(credential, sender) : 'wrong_kind';
   }
 
-  /** Checks changes since it was issued, outside its own record. */
-  async function faultSince(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
-    if (!(await isStillGiven(credential, sender))) return 'identity_changed';
-    if (!(await areMakersGood(credential.narrowing, sender))) return 'parent_not_valid';
-    const isTheirs = credential.narrowing.grant === undefined || (await isStillTheirs(credential));
-    return isTheirs ? null : 'member_changed';
+  /** Most credentials rest on nothing but their own record. */
+  async function faultBehind(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
+    const { row, narrowing } = credential;
+    if (row.identity_id === null && narrowing.made_with === undefined && narrowing.grant === undefined)
+      return null;
+    return faultSince(keysFrom(sender), credential);
   }
 
   /** Why it can't be used now from this address; null if it can. */
@@ -130,19 +117,12 @@ export function authenticatorWith(parts: AuthenticatorParts) {
     return faultOf(row, time) ?? (admits(address) ? null : 'outside_networks');
   }
 
-  /** A key created with another access key sees what that one sees now, if that one is valid here and now. */
-  async function readerNow(credential: Credential, sender: Sender): Promise<Reader> {
-    const { parent, parent_revision } = credential.narrowing;
-    const reader = credential.reader!;
-    if (parent === undefined) return reader;
-    const made = await find(parent, sender);
-    if (made === undefined || faultHere(made, sender) !== null || made.row.max_uses !== null)
-      return refuse(sender, credential, 'parent_not_valid');
-    if (parent_revision !== undefined && made.row.revision !== parent_revision)
-      return refuse(sender, credential, 'parent_not_valid');
-    const { restrictedFrom } = credential;
-    if (restrictedFrom === null) return childReader(reader, made.reader!);
-    return restrictedReader(childReader(restrictedFrom.reader!, made.reader!), reader.narrowing!);
+  /** A key created with another access key is valid only if that one is, here and now. */
+  async function readerHere(credential: Credential, sender: Sender): Promise<Reader> {
+    if (credential.narrowing.parent === undefined) return credential.reader!;
+    const isValid = (parent: Credential) => faultHere(parent, sender) === null;
+    const reader = await readerNow(keysFrom(sender), credential, isValid);
+    return reader ?? refuse(sender, credential, 'parent_not_valid');
   }
 
   function refuse({ address }: Sender, shown: Credential | undefined, because: RefusalReason): never {
@@ -186,11 +166,11 @@ export function authenticatorWith(parts: AuthenticatorParts) {
 
     /** The vault that an access key opens, if the request names none. */
     accessKeyAnywhere: async (token: string | null, sender: Sender): Promise<Reader> =>
-      readerNow(await prove('vault', token, sender), sender),
+      readerHere(await prove('vault', token, sender), sender),
 
     accessKey: async (token: string | null, vaultId: string, sender: Sender): Promise<Reader> => {
       const credential = await prove('vault', token, sender);
-      const reader = await readerNow(credential, sender);
+      const reader = await readerHere(credential, sender);
       return reader.vaultId === vaultId ? reader : refuse(sender, credential, 'wrong_vault');
     },
 
@@ -215,11 +195,6 @@ export function authenticatorWith(parts: AuthenticatorParts) {
       await store.credentials.noteUse(batch);
     },
   };
-}
-
-/** Whether the identity is unchanged since it was issued the access key. */
-function isGiven({ identity_revision }: CredentialRow, identity: IdentityRow | undefined): boolean {
-  return identity !== undefined && identity.revision === identity_revision;
 }
 
 function ownerIn({ row, reader }: Credential): Owner {

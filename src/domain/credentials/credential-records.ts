@@ -51,7 +51,7 @@ export function newFields(maker: Maker, id: string, wanted: NewCredential, now: 
 
 export type RestrictionFields = Pick<
   AccessKeyUpdate,
-  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'rate_limit'
+  'kinds' | 'names' | 'names_only' | 'may_use' | 'operations' | 'cidrs' | 'rate_limit'
 >;
 
 /** Every request with such a credential checks all of them. */
@@ -145,12 +145,14 @@ export function presentApiKey(row: CredentialRow): ApiKey {
   };
 }
 
-export function presentRestrictions({ kinds, names, names_only, may_use, cidrs }: Restrictions) {
+export function presentRestrictions(narrowing: Restrictions) {
+  const { kinds, names, names_only, may_use, operations, cidrs } = narrowing;
   return {
     kinds: kinds ? [...kinds] : null,
     names: names ? [...names] : null,
     names_only: names_only ?? false,
     may_use: may_use ?? false,
+    operations: operations ? [...operations] : null,
     cidrs: cidrs ? [...cidrs] : null,
   };
 }

@@ -8,6 +8,7 @@ import type { Reader, ResourceKind } from '../../access/caller.ts';
 import type { Action, Shown } from '../../access/policy.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing, Restriction } from '../../contract/restrictions.ts';
+import { type KeyOperation, openOperations } from '../../contract/use-names.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 
 export const credentialKinds = {
@@ -27,6 +28,7 @@ export interface Restrictions {
   readonly names?: readonly string[] | null;
   readonly names_only?: boolean;
   readonly may_use?: boolean;
+  readonly operations?: readonly KeyOperation[] | null;
   readonly cidrs?: readonly string[] | null;
   readonly rate_limit?: number | null;
   /** For an access key: the one that it was created with. It sees what that one sees, and ends with it. */
@@ -37,6 +39,8 @@ export interface Restrictions {
   readonly login?: Login;
   /** For any other API key: the member behind its creation; null for the operator's keys. */
   readonly maker?: string | null;
+  /** For an access key that an identity got for a secret id, and for what was created with it: the secret id. */
+  readonly secret_id?: string;
   /** For an access key from OAuth: its grant. Only the grant changes it. */
   readonly grant?: string;
   /** The API keys that it was created with and ends with: one that expires, and that one's own. */
@@ -51,8 +55,9 @@ export interface Login {
 }
 
 /** What an access key with these restrictions shows, as the policy describes it. */
-export function shownBy({ kinds = null, names_only = false, may_use = false }: Restrictions): Shown {
-  return { kinds, namesOnly: names_only, mayUse: may_use };
+export function shownBy(narrowing: Restrictions): Shown {
+  const { kinds = null, names_only = false, may_use = false, operations = null } = narrowing;
+  return { kinds, namesOnly: names_only, mayUse: may_use, operations };
 }
 
 export interface Credential {
@@ -91,7 +96,7 @@ export function credentialOf(row: CredentialRow): Credential {
 }
 
 function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
-  const { kinds, namesOnly, mayUse } = shownBy(narrowing);
+  const { kinds, namesOnly, mayUse, operations = null } = shownBy(narrowing);
   const names = narrowing.names ? [narrowing.names] : [];
   return {
     kind: 'access-key',
@@ -103,6 +108,7 @@ function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
     names,
     namesOnly,
     mayUse,
+    operations,
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,
@@ -142,13 +148,15 @@ export function restrictedReader(reader: Reader, narrowing: KeyNarrowing): Reade
     ...restrictions.flatMap(({ names }) => (names === undefined ? [] : [names])),
   ];
   const namesOnly = reader.namesOnly || restrictions.some(({ names_only }) => names_only === true);
+  const keepsUse = restrictions.every(({ may_use }) => may_use === undefined);
   const end = Math.min(endOf(restrictions), reader.expirationDate ?? Number.POSITIVE_INFINITY);
   return {
     ...reader,
     kinds,
     names,
     namesOnly,
-    mayUse: reader.mayUse && restrictions.every(({ may_use }) => may_use === undefined),
+    mayUse: reader.mayUse && keepsUse,
+    operations: remainingOperations(reader, restrictions, keepsUse),
     expirationDate: Number.isFinite(end) ? end : null,
     // A person who would allow more would allow it for the access key that this one is derived from.
     byOAuth: false,
@@ -160,6 +168,19 @@ export function restrictedReader(reader: Reader, narrowing: KeyNarrowing): Reade
 function endOf(restrictions: readonly Restriction[]): number {
   const ends = restrictions.flatMap(({ expiration_date: end }) => (end === undefined ? [] : Date.parse(end)));
   return Math.min(...ends);
+}
+
+/** Without `may_use`, those are left that an access key has by itself; of these, what the restrictions name. */
+function remainingOperations(
+  { operations, namesOnly }: Reader,
+  restrictions: readonly Restriction[],
+  keepsUse: boolean,
+): Reader['operations'] {
+  const named = restrictions.flatMap(({ operations }) => (operations === undefined ? [] : [operations]));
+  if (operations === null && named.length === 0) return null;
+  const held = operations ?? (namesOnly ? [] : openOperations);
+  const kept = keepsUse ? held : held.filter(one => openOperations.includes(one));
+  return kept.filter(one => named.every(list => list.includes(one)));
 }
 
 /** Null stands for all kinds. */

@@ -27,9 +27,10 @@ import type {
   PublicTokenUpdate,
 } from '../../contract/access.ts';
 import type { SearchQuery } from '../../contract/common.ts';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { keyAttributes } from '../resources/keys.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundIn } from '../resources/subject.ts';
 import { type Restrictions, shownBy } from './credential.ts';
@@ -145,6 +146,8 @@ export function credentialsWith(parts: Parts, records: Records) {
       const { caller } = permit;
       const missing = notFoundIn('key_id', 'is not the id of a key');
       const key = await records.find(permit, 'key', key_id).catch(missing);
+      if (keyAttributes(key).public_pem === '')
+        throw invalid('key_id', 'is a symmetric key: it has no public key');
       const shown = ['public-tokens:write', ...shownByPublicHalf] as const;
       const until =
         expiration_date === undefined ? longestLife(caller, shown, key.vault_id) : expiration_date;

@@ -12,14 +12,14 @@ import {
   readerSeesName,
   resourceKinds,
 } from '../../access/caller.ts';
-import { allows, readsValue } from '../../access/policy.ts';
+import { type Action, allows, readsValue } from '../../access/policy.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { stateAt } from '../resources/lifecycle.ts';
 import type { CheckExposure } from '../resources/subject.ts';
 import { credentialKinds, credentialOf, isUsable, type Restrictions, shownBy } from './credential.ts';
 
-type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
+type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse' | 'operations'>;
 
 export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckExposure {
   async function viewsOf({ organization_id, vault_id }: ResourceRow): Promise<View[]> {
@@ -27,7 +27,7 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
       ...(await keyViews(organization_id, vault_id)),
       ...(await identityViews(organization_id, vault_id)),
     ];
-    return views.filter(view => !view.namesOnly || view.mayUse);
+    return views.filter(view => !view.namesOnly || view.mayUse || view.operations !== null);
   }
 
   async function keyViews(organizationId: string, vaultId: string): Promise<View[]> {
@@ -41,7 +41,8 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
     const rows = await store.identities.ofVault(organizationId, vaultId);
     return rows.map(row => {
       const narrowing = JSON.parse(stamps.identity.believe(row).narrowing) as Restrictions;
-      return { ...shownBy(narrowing), names: narrowing.names ? [narrowing.names] : [] };
+      const { operations = null, ...shown } = shownBy(narrowing);
+      return { ...shown, operations, names: narrowing.names ? [narrowing.names] : [] };
     });
   }
 
@@ -61,7 +62,8 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
   return async (caller, before, after, value) => {
     const isVault = before.type === 'vault';
     const kinds = isVault ? resourceKinds : [before.type as ResourceKind];
-    const isHeld = (kind: ResourceKind) => allows(caller, readsValue[kind], before.vault_id);
+    const isHeld = (kind: ResourceKind) =>
+      gained(kind, true).every(action => allows(caller, action, before.vault_id));
     const isOver = ['disabled', 'deleted', 'expired'].includes(stateAt(after, now()));
     const isShown = value === 'new' || (value === 'same' && couldBeRead(before, after));
     const isSame = isShown && (isVault || after.name === before.name);
@@ -75,9 +77,21 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
     );
     await guard.mayShow(
       caller,
-      shown.map(kind => readsValue[kind]),
+      shown.flatMap(kind =>
+        gained(
+          kind,
+          views.some(view => operates(view)),
+        ),
+      ),
       [before.vault_id],
       { because: 'Existing access keys could then read what you may not read yourself' },
     );
   };
+}
+
+const operates = ({ operations }: View): boolean => operations !== null;
+
+/** What the holder of an access key gains: reading the value and, for some keys, operations with it. */
+function gained(kind: ResourceKind, isOperated: boolean): Action[] {
+  return kind === 'key' && isOperated ? [readsValue.key, 'keys:use'] : [readsValue[kind]];
 }

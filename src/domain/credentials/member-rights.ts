@@ -16,6 +16,7 @@ import { iso } from '../../contract/text.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
+import { ending, type InVault } from '../../store/records/vault-roles.ts';
 
 export interface Holder {
   readonly member: MemberRow;
@@ -33,8 +34,6 @@ interface StoredGrant {
   readonly role: string;
 }
 
-const ending = ' until ';
-
 export function storedGrant({ vault_id, role, until }: GrantedVault): StoredGrant {
   return { vault_id, role: until === null ? role : `${role}${ending}${iso(until)}` };
 }
@@ -44,6 +43,11 @@ export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>, now: number
   return (JSON.parse(grants) as StoredGrant[])
     .map(readBack)
     .filter(({ until }) => until === null || now < until);
+}
+
+/** For a list of those who have a role in a vault; all of them if none is named. */
+export function inVaultAt(vaultId: string | undefined, now: number): InVault | undefined {
+  return vaultId === undefined ? undefined : { vaultId, now };
 }
 
 function readBack({ vault_id, role: stored }: StoredGrant): GrantedVault {

@@ -23,6 +23,7 @@ import type { Permit } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import { type WrittenBy, writtenBy } from '../kernel/written-by.ts';
 import type { Records } from '../resources/records.ts';
 import {
   changedTrust,
@@ -94,7 +95,7 @@ export function identitiesWith(parts: Parts, records: Records, egress: Egress) {
       const { caller } = permit;
       await records.checkVaults(permit, body.vault_ids ?? []);
       return revise(permit, id, 'identity.updated', async (before, next) => {
-        const row = next(changedColumns(before, body));
+        const row = next(changedColumns(caller, before, body));
         checkLife(caller, row.expiration_date);
         await checked(permit, row);
         return { row };
@@ -120,25 +121,27 @@ function draftOf(caller: Caller, body: IdentityCreate): Draft {
     ...named(name),
     method,
     trust: JSON.stringify(changedTrust(noTrust, body)),
-    narrowing: restrictionsText(boundTo(caller), body),
+    narrowing: restrictionsText(boundTo(caller), body, writtenBy(caller, null)),
     lifetime,
     max_uses,
     expiration_date,
   };
 }
 
-function restrictionsText(before: Restrictions, body: IdentityUpdate): string {
-  const { kinds, names, names_only, may_use, cidrs, rate_limit, vault_ids } = body;
-  const narrowing = withRestrictions(before, { kinds, names, names_only, may_use, cidrs, rate_limit });
-  return JSON.stringify(vault_ids === undefined ? narrowing : { ...narrowing, vault_ids });
+function restrictionsText(before: Restrictions, body: IdentityUpdate, written_by: WrittenBy): string {
+  const { kinds, names, names_only, may_use, operations, cidrs, rate_limit, vault_ids } = body;
+  const wanted = { kinds, names, names_only, may_use, operations, cidrs, rate_limit };
+  const narrowing = withRestrictions(before, wanted);
+  const opened = vault_ids === undefined ? {} : { vault_ids };
+  return JSON.stringify({ ...narrowing, ...opened, written_by });
 }
 
-function changedColumns(row: IdentityRow, body: IdentityUpdate): Partial<IdentityRow> {
+function changedColumns(caller: Caller, row: IdentityRow, body: IdentityUpdate): Partial<IdentityRow> {
   const { name = row.name, lifetime = row.lifetime, max_uses, expiration_date } = body;
   return {
     ...named(name),
     trust: JSON.stringify(changedTrust(trustIn(row), body)),
-    narrowing: restrictionsText(grantedIn(row), body),
+    narrowing: restrictionsText(grantedIn(row), body, writtenBy(caller, row, grantedIn(row).written_by)),
     lifetime,
     max_uses: max_uses === undefined ? row.max_uses : max_uses,
     expiration_date: expiration_date === undefined ? row.expiration_date : expiration_date,

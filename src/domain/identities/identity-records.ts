@@ -8,6 +8,7 @@ import { keySetOf } from '../../material/web-token.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Restrictions } from '../credentials/credential.ts';
 import { presentRestrictions } from '../credentials/credential-records.ts';
+import type { WrittenBy } from '../kernel/written-by.ts';
 import type { ClaimPatterns } from './conditions.ts';
 
 /** What a proof is checked against. */
@@ -22,7 +23,10 @@ export interface Trust {
 }
 
 /** What the access keys that it is issued can see. */
-export type Granted = Restrictions & { readonly vault_ids: readonly string[] };
+export type Granted = Restrictions & {
+  readonly vault_ids: readonly string[];
+  readonly written_by?: WrittenBy;
+};
 
 export const noTrust: Trust = {
   issuer: null,

@@ -70,8 +70,10 @@ export function loginsWith(parts: LoginParts) {
       throw new ProofRefused('the address is outside the identity’s networks');
   }
 
-  async function keyFor(identity: IdentityRow, granted: Granted, vaultId: string, { subject }: Proven) {
-    const { vault_ids: _, ...narrowing } = granted;
+  async function keyFor(identity: IdentityRow, granted: Granted, vaultId: string, proven: Proven) {
+    const { vault_ids: _, written_by: __, ...restrictions } = granted;
+    const { subject, secretId: secret_id } = proven;
+    const narrowing = secret_id === undefined ? restrictions : { ...restrictions, secret_id };
     const id = newId();
     const token = mintToken('vault', id);
     const maker = { id: identity.id, organizationId: identity.organization_id };

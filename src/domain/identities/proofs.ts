@@ -42,6 +42,7 @@ export interface Proven {
   readonly touches?: readonly string[];
   /** The API keys that a secret id was created with. */
   readonly madeWith?: readonly string[] | undefined;
+  readonly secretId?: string;
 }
 
 export class ProofRefused extends Error {}
@@ -109,7 +110,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
     const { made_with: madeWith } = JSON.parse(row.narrowing) as Restrictions;
     const details = { method: 'secret_id', secret_id: row.id };
-    return { subject: row.name, details, madeWith, ...used(row) };
+    return { subject: row.name, details, madeWith, secretId: row.id, ...used(row) };
   }
 
   /** Each counted use is a revision of the record, so uses can't be undone. */

@@ -13,10 +13,11 @@ const attempts = 12;
 /** In milliseconds. The winning change may not be on disk yet, so an immediate retry would lose again. */
 const longestPause = 10;
 
-export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
+/** `change` is told whether it was tried before: then what it read from a cache is out of date. */
+export async function retryingStale<T>(change: (again: boolean) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await change();
+      return await change(attempt > 1);
     } catch (error) {
       if (!(error instanceof StaleChange) || attempt === attempts) throw error;
       await sleep(Math.random() * longestPause * attempt);

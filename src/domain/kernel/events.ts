@@ -18,12 +18,15 @@ export interface EventSubject {
   /** The expiration date, in events about expiry. */
   readonly expirationDate?: number;
   readonly reason?: DisabledReason;
+  /** In events about a request for a role. */
+  readonly requested?: { readonly role: string; readonly until: string; readonly state?: string };
   /** In events about a stage: the secret's name, and where it is missing and present. */
   readonly missing?: { readonly secret: string; readonly missing_in: string; readonly present_in: string };
 }
 
 export function eventOf(kind: EventKind, subject: EventSubject, now: number, newId: NewId): EventFacts {
-  const { id, type, name, organization_id, vault_id, version, expirationDate, reason, missing } = subject;
+  const { id, type, name, organization_id, vault_id, version, expirationDate, reason, requested, missing } =
+    subject;
   const data = {
     id,
     type,
@@ -32,6 +35,7 @@ export function eventOf(kind: EventKind, subject: EventSubject, now: number, new
     ...(version ? { version } : {}),
     ...(expirationDate === undefined ? {} : { expiration_date: iso(expirationDate) }),
     ...(reason === undefined ? {} : { reason }),
+    ...requested,
     ...missing,
   };
   return {

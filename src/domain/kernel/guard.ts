@@ -14,6 +14,7 @@ import {
   allowsUntil,
   common,
   holds,
+  resourceKinds,
   seeing,
   vaultsAllowing,
 } from '../../access/policy.ts';
@@ -38,18 +39,39 @@ import type {
   SubjectChange,
 } from './subjects.ts';
 
+export type { Actor };
+
+/** Who did something earlier that is to be done now. */
+export interface Author {
+  readonly kind: 'member' | 'api-key' | 'access-key';
+  readonly id: string;
+  /** For an access key: the name of the secret that it used. */
+  readonly uses?: string;
+  /** For an access key: the name of the issuer whose credential it holds. */
+  readonly holds?: string;
+}
+
 /** Checks whether a caller may still act: see `domain/authority.ts`. */
 export interface Authority {
   /** The conditions that a transaction in the caller's name depends on; empty if no row proves who the caller is. */
-  conditions(caller: Caller): Statement[];
+  conditions(caller: Caller, unless?: 'stale'): Statement[];
   isOver(caller: Caller): boolean;
   /** The caller as stored now; null if it is no longer valid or its permissions changed. */
   renewed(caller: Caller): Promise<Caller | null>;
+  /** The caller who once was this one, with the permissions that they have now; null if they have none any more. */
+  again(author: Author, origin: Origin): Promise<Caller | null>;
 }
 
 export type ChangeAction = Extract<Action, `${string}:write`>;
-/** Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. */
-type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
+/**
+ * Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. Those of a proposal
+ * are revealed only to callers who may reveal each of them.
+ */
+type RevealAction =
+  | Extract<Action, `${string}:reveal`>
+  | 'keys:use'
+  | 'certificates:write'
+  | 'proposals:read';
 
 export type Guard = ReturnType<typeof guardWith>;
 
@@ -79,6 +101,7 @@ interface Deed extends Change {
   readonly unique?: string | undefined;
 }
 
+const contentTypes: ReadonlySet<string> = new Set(resourceKinds);
 /** How often to retry with fresh rows if they changed without changing the caller's authority. */
 const renewals = 5;
 /** In entries, and in milliseconds. */
@@ -155,7 +178,8 @@ export function guardWith({
   }
 
   async function store<A extends Action>(caller: Caller, verb: AuditAction, change: GuardedChange<A>) {
-    const { subjects, statements, touches = [], unique } = change;
+    const { touches = [], unique } = change;
+    const { subjects, statements } = withReview(change);
     for (const subject of subjects) await checkLasting(caller, subject.verb ?? verb, subject);
     const entries = (by: Caller) => entriesOf(by, verb, subjects);
     return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
@@ -275,14 +299,13 @@ export function guardWith({
     own: (caller: Caller, verb: AuditAction, change: GuardedChange) => store(caller, verb, change),
 
     /** A change that an access key causes by being used, or that an identity's login causes. */
-    used: (
-      key: Actor,
-      verb: AuditAction,
-      { subjects, statements, touches = [] }: GuardedChange,
-    ): Promise<string> =>
-      ledger.commit(entriesOf(key, verb, subjects), { statements, touches }).catch(error => {
+    used: (key: Actor, verb: AuditAction, change: GuardedChange): Promise<string> => {
+      const { subjects, statements } = withReview(change);
+      const { touches = [] } = change;
+      return ledger.commit(entriesOf(key, verb, subjects), { statements, touches }).catch(error => {
         throw error instanceof ChangeRefused ? conflict(error) : error;
-      }),
+      });
+    },
 
     /** A change of the operator to the whole deployment. It gets one entry for each organization that they act for. */
     operate: async (
@@ -328,6 +351,21 @@ export function guardWith({
     during: <T>({ caller }: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T> =>
       watch(caller, verb, entries) as Watched<never>,
 
+    /**
+     * An author with the permissions that they have now, and the conditions under which they are still theirs; null if
+     * they lack one of these in the vault.
+     */
+    standing: async (author: Author, wanted: readonly Action[], vaultId: string, origin: Origin) => {
+      const by = await authority.again(author, origin);
+      if (by === null || authority.isOver(by)) return null;
+      const may = author.kind === 'access-key' || wanted.every(action => allows(by, action, vaultId));
+      return may ? { caller: by, statements: authority.conditions(by, 'stale') } : null;
+    },
+
+    /** Records that a caller who has the permission was refused for another reason. */
+    refused: ({ caller }: Permit, verb: AuditAction, subject: Subject, reason: string): Promise<void> =>
+      noteDenied(caller, verb, subject, reason),
+
     /** Records that a caller exceeded a rate limit and was refused. */
     limited: (caller: Caller, verb: AuditAction, subject: Subject): Promise<void> =>
       noteDenied(caller, verb, subject, 'rate limit'),
@@ -335,6 +373,15 @@ export function guardWith({
     /** Records a request whose caller lost their authority in the meantime. */
     withdrawn: (caller: Caller, verb: string): Promise<void> => noteWithdrawn(caller, verb, null),
   };
+}
+
+/** The change with what its review adds. Throws if something that a vault contains would be changed without one. */
+function withReview<A extends Action>({ subjects, statements, reviewed }: GuardedChange<A>) {
+  if (reviewed === undefined && subjects.some(({ type }) => contentTypes.has(type)))
+    throw new Error('a write of a resource did not pass review');
+  const [first, ...others] = subjects;
+  const all: GuardedChange<A>['subjects'] = [first, ...others, ...(reviewed?.subjects ?? [])];
+  return { subjects: all, statements: [...(reviewed?.statements ?? []), ...statements] };
 }
 
 function conflict({ refusal }: ChangeRefused, field = 'name'): Failure {

@@ -39,7 +39,9 @@ export interface RecordKind<Row, Item, Query, N extends Noun> {
 
 /** What a change is beside the row. What is touched is the row if omitted; `others` are changed along with it. */
 type More<Write extends Action> = Omit<GuardedChange, 'subjects'> &
-  Pick<SubjectChange, 'details' | 'lasts'> & { readonly others?: readonly SubjectChange<Write>[] };
+  Pick<SubjectChange, 'details' | 'lasts' | 'vaultId'> & {
+    readonly others?: readonly SubjectChange<Write>[];
+  };
 
 export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQuery, N extends Noun>(
   { guard, now }: Pick<Parts, 'guard' | 'now'>,
@@ -60,9 +62,14 @@ export function revisedRecords<Row extends RevisedRow, Item, Query extends PageQ
     permit: Permit<Write>,
     verb: AuditAction,
     row: MaybeAllowed<Row, Write>,
-    { details, lasts, others = [], ...more }: More<Write>,
+    { details, lasts, vaultId, others = [], ...more }: More<Write>,
   ): Promise<void> {
-    const itself = { ...subject<Write>(row), ...(details && { details }), ...(lasts && { lasts }) };
+    const itself = {
+      ...subject<Write>(row),
+      ...(details && { details }),
+      ...(lasts && { lasts }),
+      ...(vaultId && { vaultId }),
+    };
     await guard.change<Write>(permit, verb, { subjects: [itself, ...others], touches: [row.id], ...more });
   }
 

@@ -24,10 +24,12 @@ import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { DeviceLoginRow } from '../../store/records/device-logins.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
+import type { IssuerRow, LeaseRow } from '../../store/records/leases.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/records/organizations.ts';
 import type { EventRow } from '../../store/records/outbox.ts';
+import type { ProposalRow } from '../../store/records/proposals.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { RoleRequestRow } from '../../store/records/role-requests.ts';
 import type { StageRow } from '../../store/records/stages.ts';
@@ -130,6 +132,9 @@ export function stampsWith(keyring: Keyring) {
     useRule: stamper<UseRuleRow>('use-rule', 'use_rules'),
     approval: stamper<ApprovalRow>('approval', 'approvals'),
     roleRequest: stamper<RoleRequestRow>('role-request', 'role_requests'),
+    proposal: stamper<ProposalRow>('proposal', 'proposals'),
+    issuer: stamper<IssuerRow>('issuer', 'issuers'),
+    lease: stamper<LeaseRow>('lease', 'leases'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

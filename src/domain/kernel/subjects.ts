@@ -39,12 +39,23 @@ export interface Revealed<A extends Action> extends Subject {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+declare const passed: unique symbol;
+
+/** Proof that a write of a resource passed the review of its vault, and what is stored with it for that. */
+export interface Reviewed {
+  readonly [passed]: true;
+  readonly statements: readonly Statement[];
+  readonly subjects: readonly SubjectChange[];
+}
+
 export interface GuardedChange<A extends Action = never> {
   readonly subjects: readonly [SubjectChange<A>, ...SubjectChange<A>[]];
   readonly statements: readonly Statement[];
   readonly touches?: readonly string[];
   /** The field that must be unique, if it isn't the name. */
   readonly unique?: string;
+  /** Required for every change to what a vault contains. */
+  readonly reviewed?: Reviewed;
 }
 
 export interface DeploymentChange {

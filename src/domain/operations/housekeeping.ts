@@ -1,10 +1,11 @@
 /**
- * Housekeeping: empties the trash after 30 days, and removes old counters, approvals and role requests, expired access keys of
- * identities, and ended OAuth grants.
+ * Housekeeping: empties the trash after 30 days, ends proposals that nobody decided, and removes old counters, approvals, role requests and proposals,
+ * expired access keys of identities, and ended OAuth grants.
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { expiredProposalsWith } from '../resources/expired-proposals.ts';
 import type { Records } from '../resources/records.ts';
 import { actionOn } from '../resources/subject.ts';
 import { trashKept } from '../resources/trash.ts';
@@ -14,13 +15,19 @@ const mintedPerStep = 1_000;
 const windowsKept = 3_600;
 const approvalsKept = 7 * 24 * 60 * 60 * 1000;
 const approvalsPerStep = 1_000;
+const proposalsKept = 30 * 24 * 60 * 60 * 1000;
+const leasesKept = 30 * 24 * 60 * 60 * 1000;
+const leasesPerStep = 1_000;
+const proposalsPerStep = 1_000;
 
 interface HousekeepingParts extends Parts {
   /** A purge is permanent, so it must not be caused by a clock that jumps ahead. */
   readonly aged: () => number;
 }
 
-export function housekeepingWith({ store, guard, now, aged, newId }: HousekeepingParts, records: Records) {
+export function housekeepingWith(parts: HousekeepingParts, records: Records) {
+  const { store, guard, now, aged, newId } = parts;
+  const endProposals = expiredProposalsWith(parts, records);
   const housekeeper = (organizationId: string) =>
     trustedCaller('operator', 'housekeeping', 'housekeeping', organizationId, newId());
 
@@ -31,6 +38,8 @@ export function housekeepingWith({ store, guard, now, aged, newId }: Housekeepin
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
       const approvals = await store.approvals.forget(aged() - approvalsKept, approvalsPerStep);
       await store.roleRequests.forget(aged() - approvalsKept, approvalsPerStep);
+      const proposals = await store.proposals.forget(aged() - proposalsKept, proposalsPerStep);
+      const leases = await store.leases.forget(aged() - leasesKept, leasesPerStep);
       await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
@@ -38,7 +47,15 @@ export function housekeepingWith({ store, guard, now, aged, newId }: Housekeepin
         const permit = await guard.admit(housekeeper(organization_id), actionOn(kind, 'write'));
         await records.remove(permit, kind, id, true);
       }
-      return old.length === perStep || minted === mintedPerStep || approvals === approvalsPerStep;
+      const ended = await endProposals(housekeeper, aged(), perStep);
+      return (
+        ended === perStep ||
+        old.length === perStep ||
+        minted === mintedPerStep ||
+        approvals === approvalsPerStep ||
+        proposals === proposalsPerStep ||
+        leases === leasesPerStep
+      );
     },
   };
 }

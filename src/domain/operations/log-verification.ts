@@ -32,6 +32,8 @@ export interface VerifyLogs {
   (permit: Permit<'logs:read'>): Promise<LogVerification>;
   /** For the service itself: findings are counted and shown to the next caller. */
   prove(): Promise<void>;
+  /** Whether the last verification found something. Starts none, because it reads every entry. */
+  isBroken(): boolean;
 }
 
 export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): VerifyLogs {
@@ -88,7 +90,8 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
     const entries = { request: await total('request'), audit: await total('audit') };
     return { ...present(last), running: running !== null, entries };
   };
-  return Object.assign(verify, { prove: start });
+  const isBroken = () => last !== null && !last.report.ok;
+  return Object.assign(verify, { prove: start, isBroken });
 }
 
 function unhurried(source: LogSource & Required<Pick<LogSource, 'rows'>>): LogSource {

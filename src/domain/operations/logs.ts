@@ -1,13 +1,22 @@
 /** Reads the request log and the audit log: only the organization's own entries. */
 import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
-import { Failure } from '../../contract/errors.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
-import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../../contract/logs.ts';
+import {
+  type AuditLog,
+  type AuditLogQuery,
+  idsIn,
+  type RequestHistogram,
+  type RequestHistogramQuery,
+  type RequestLog,
+  type RequestLogQuery,
+} from '../../contract/logs.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
+import { iso } from '../../contract/text.ts';
 import { blockIdOf, entriesOf } from '../../logs/blocks.ts';
 import { receiptOf } from '../../logs/chain.ts';
-import type { RequestEntry } from '../../logs/entries.ts';
+import { isSuccess, type RequestEntry } from '../../logs/entries.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import type { Shown, ShownLinks } from '../../logs/shown-links.ts';
 import type { AuditFilter, PlacedAuditRow } from '../../store/records/logs.ts';
@@ -30,12 +39,13 @@ export interface LogParts {
   readonly shown: ShownLinks;
 }
 
+const defaultPeriod = 24 * 3_600_000;
 /** In blocks. */
 const stretch = 50;
 /** In entries. */
 const auditStretch = 500;
 
-export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
+export function logsWith({ store, guard, ledger, shown, now }: Parts & LogParts) {
   /** Entries that can't be filed now, because nothing can be written, appear later; the others are shown anyway. */
   const settled = () => ledger.settle().catch(() => {});
 
@@ -47,6 +57,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
       accessKeyId: query.access_key_id,
       status: query.status,
       address: query.ip_address,
+      success: query.success,
       ...period(query),
     };
   }
@@ -69,6 +80,38 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts) {
       const { blocks, skip } = await store.requestLogs.page(filter, query);
       const entries = (await shown.blocks(blocks)).flatMap(block => matching(block, filter));
       return listOf(entries.slice(skip, skip + query.limit), await store.requestLogs.total(filter), query);
+    },
+
+    /**
+     * Counts the requests of a filter in parts of a period of equal length. The parts begin with ids, as the filter of
+     * the list does, so that they add up to its total.
+     */
+    async histogram(permit: Reading, query: RequestHistogramQuery): Promise<RequestHistogram> {
+      const to = query.to ?? now();
+      const from = query.from ?? to - defaultPeriod;
+      if (to <= from) throw invalid('to', 'must be after from');
+      await settled();
+      const { buckets } = query;
+      const starts = Array.from({ length: buckets }, (_, part) =>
+        Math.round(from + ((to - from) * part) / buckets),
+      );
+      const bounds = [...starts, to].map(firstIdAt);
+      const filter = filterOf(permit, query);
+      const counted = await store.requestLogs.parts(filter, bounds, false);
+      const parts = starts.map(start => ({ at: iso(start), success: 0, failure: 0 }));
+      for (const { part, successes, failures } of counted)
+        Object.assign(parts[part]!, { success: successes, failure: failures });
+      const ids = query.access_key_ids === undefined ? [] : idsIn(query.access_key_ids);
+      const ofKeys = new Map(ids.map(id => [id, starts.map(() => 0)]));
+      if (ids.length > 0)
+        for (const one of await store.requestLogs.parts({ ...filter, accessKeyIds: ids }, bounds, true))
+          ofKeys.get(one.access_key_id!)![one.part] = one.successes + one.failures;
+      return {
+        from: iso(from),
+        to: iso(to),
+        parts,
+        access_keys: [...ofKeys].map(([id, requests]) => ({ id, requests })),
+      };
     },
 
     async request(permit: Reading, id: string): Promise<RequestLog> {
@@ -169,13 +212,14 @@ function reasonFor({ vaultIds }: RequestFilter, reason: RefusalReason): RefusalR
 }
 
 function matches(entry: RequestEntry, filter: RequestFilter): boolean {
-  const { organizationId, vaultIds, vaultId, accessKeyId, status, address } = filter;
+  const { organizationId, vaultIds, vaultId, accessKeyId, status, address, success } = filter;
   return (
     entry.organization_id === organizationId &&
     (vaultIds === undefined || vaultIds.includes(entry.vault_id!)) &&
     (vaultId === undefined || entry.vault_id === vaultId) &&
     (accessKeyId === undefined || entry.access_key_id === accessKeyId) &&
     (status === undefined || entry.status === status) &&
+    (success === undefined || isSuccess(entry.status) === success) &&
     (address === undefined || entry.ip_address === address)
   );
 }

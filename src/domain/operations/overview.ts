@@ -12,8 +12,10 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import { parentMark } from '../../keyring/sealing/envelope.ts';
 import { hourLength } from '../../logs/hourly-counts.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import type { CredentialRow } from '../../store/records/credentials.ts';
-import type { Busy } from '../../store/records/overview.ts';
+import type { AuditedCredential, CredentialRow } from '../../store/records/credentials.ts';
+import type { Busy, Period } from '../../store/records/overview.ts';
+import type { AuditedResource } from '../../store/records/resources.ts';
+import type { Store } from '../../store/store.ts';
 import { credentialKinds } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
@@ -23,7 +25,7 @@ import { actionOn } from '../resources/subject.ts';
 const day = 24 * hourLength;
 const hours = 24;
 const ahead = 90 * day;
-const unusedFor = 90 * day;
+export const unusedFor = 90 * day;
 const mostExpiring = 50;
 const mostBusy = 10;
 
@@ -116,12 +118,10 @@ export function overviewsWith(parts: OverviewParts) {
   async function expiringFor(caller: Caller): Promise<Overview['expiring']> {
     const { organizationId } = caller;
     const period = { from: now(), to: now() + ahead };
-    const resources = await expiringResources(caller, period);
-    const kinds = credentialsFor(caller);
-    const credentials =
-      kinds.length === 0
-        ? []
-        : await store.overview.expiringCredentials(organizationId, kinds, period, mostExpiring);
+    const resources = await seenResources(store, caller, period, mostExpiring);
+    const credentials = await seenCredentials(caller, kinds =>
+      store.overview.expiringCredentials(organizationId, kinds, period, mostExpiring),
+    );
     return [
       ...resources.map(row => ({ ...stamps.resource.believe(row), type: row.type })),
       ...credentials.map(row => ({ ...stamps.credential.believe(row), type: row.kind })),
@@ -131,24 +131,9 @@ export function overviewsWith(parts: OverviewParts) {
       .map(row => ({ ...brief(row), expires_at: iso(row.expiration_date!) }));
   }
 
-  async function expiringResources(
-    { organizationId, ...grant }: Caller,
-    period: { from: number; to: number },
-  ) {
-    const found = readableTypes(grant, resourceKinds).map(({ types, vaults }) =>
-      store.overview.expiringResources(organizationId, types, vaults, period, mostExpiring),
-    );
-    return (await Promise.all(found)).flat();
-  }
-
   async function unusedFor90Days(caller: Caller): Promise<Overview['unused_keys']> {
-    const kinds = credentialsFor(caller);
-    if (kinds.length === 0) return [];
-    const rows = await store.overview.unusedSince(
-      caller.organizationId,
-      kinds,
-      now() - unusedFor,
-      mostExpiring,
+    const rows = await seenCredentials(caller, kinds =>
+      store.overview.unusedSince(caller.organizationId, kinds, now() - unusedFor, mostExpiring),
     );
     return rows.map(stamps.credential.believe).map(row => ({
       ...brief({ ...row, type: row.kind }),
@@ -218,6 +203,28 @@ export function overviewsWith(parts: OverviewParts) {
   };
 }
 
+/** Of the resources that expire in a period, those that the caller may see. */
+export async function seenResources(
+  store: Store,
+  { organizationId, ...grant }: Caller,
+  period: Period,
+  limit: number,
+): Promise<AuditedResource[]> {
+  const found = readableTypes(grant, resourceKinds).map(({ types, vaults }) =>
+    store.overview.expiringResources(organizationId, types, vaults, period, limit),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** Finds credentials of the kinds that the caller may see. */
+export async function seenCredentials(
+  caller: Caller,
+  find: (kinds: readonly string[]) => Promise<AuditedCredential[]>,
+): Promise<AuditedCredential[]> {
+  const kinds = credentialsFor(caller);
+  return kinds.length === 0 ? [] : find(kinds);
+}
+
 /** Credentials are not tied to vaults in general, so callers with access to only some vaults see none here. */
 function credentialsFor(caller: Caller): string[] {
   const needs = {
@@ -255,6 +262,6 @@ function everyHour(
 
 type Brief = Pick<Overview['expiring'][number], 'id' | 'type' | 'name' | 'vault_id'>;
 
-function brief({ id, type, name, vault_id }: Brief): Brief {
+export function brief({ id, type, name, vault_id }: Brief): Brief {
   return { id, type, name, vault_id };
 }

@@ -32,11 +32,19 @@ const mostRead = 10_000;
 const mostRevealed = 500;
 
 export function readersWith({ store, stamps, guard, ledger, shown }: Parts & LogParts, records: Records) {
-  /** A key that can't see the name got the other secrets. A deleted key may have seen it. */
-  async function keyNamed(id: string, secret: string | null): Promise<{ name: string } | null> {
+  /**
+   * A key that can't see the name got the other secrets. A deleted key may have seen it. Through a template, it may be a
+   * key of another vault. It is named only to callers who may see access keys there.
+   */
+  async function keyNamed(
+    { caller }: Permit,
+    id: string,
+    secret: string | null,
+  ): Promise<{ name: string } | null> {
     const row = await store.credentials.byId(id);
     if (row === undefined) return { name: '' };
-    const { name, narrowing } = stamps.credential.believe(row);
+    const { name: given, narrowing, vault_id } = stamps.credential.believe(row);
+    const name = allows(caller, 'access-keys:read', vault_id ?? undefined) ? given : '';
     const { names = null } = JSON.parse(narrowing) as { names?: readonly string[] | null };
     return secret === null || names === null || names.some(pattern => matchesPattern(pattern, secret))
       ? { name }
@@ -66,7 +74,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
     const readers: Reader[] = [];
     for (const [id, { reads, last_at, via }] of found) {
       // Through a template, the key need not see the name.
-      const key = await keyNamed(id, via.size === 0 ? secret.name : null);
+      const key = await keyNamed(permit, id, via.size === 0 ? secret.name : null);
       if (key === null) continue;
       const templates = await templatesNamed(permit, via);
       readers.push({ kind: 'access-key', id, name: key.name, reads, last_at, via: templates });
@@ -119,10 +127,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
         permit.vaults === null
           ? await byReveals(organizationId, id, fromId, version)
           : { readers: [], complete: true };
-      // The names of access keys are shown only to callers who may see access keys.
-      const isNamed = allows(caller, 'access-keys:read', row.vault_id);
-      const byKeys = keys.readers.map(reader => (isNamed ? reader : { ...reader, name: '' }));
-      const data = [...byKeys, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+      const data = [...keys.readers, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
       return { version, since: iso(stored.created_at), complete: keys.complete && people.complete, data };
     },
   };
@@ -138,7 +143,7 @@ function withRead(before: KeyReads | undefined, entry: RequestLog, through: stri
 }
 
 /** Whether the response contained the value: among all secrets, or by itself. */
-function gives({ requested }: RequestLog, name: string): boolean {
+export function gives({ requested }: RequestLog, name: string): boolean {
   return /^(secrets(,|$)|format=)/.test(requested) || requested === `secret=value ${name}`;
 }
 

@@ -18,6 +18,7 @@ import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import {
   type GrantedVault,
+  inVaultAt,
   memberIdsIn,
   presentGrant,
   signedOnIdsIn,
@@ -46,7 +47,9 @@ export function groupsWith(parts: Parts, records: Records) {
     stamper: stamps.memberGroup,
     byId: store.memberGroups.byId,
     page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
-      vaults === null ? store.memberGroups.page(caller.organizationId, page, { q, vaultId: vault_id }) : null,
+      vaults === null
+        ? store.memberGroups.page(caller.organizationId, page, { q, inVault: inVaultAt(vault_id, now()) })
+        : null,
     present: rows => rows.map(row => presentGroup(row, now())),
     update: store.memberGroups.update,
     subject: row => groupChange(row, now()),

@@ -19,6 +19,7 @@ import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 import {
   type GrantedVault,
+  inVaultAt,
   isIn,
   presentGrant,
   rightsOf,
@@ -49,7 +50,10 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
     byId: store.organizations.member,
     page: ({ caller, vaults }, page, { q, vault_id }: GrantQuery) =>
       vaults === null
-        ? store.organizations.memberPage(caller.organizationId, page, { q, vaultId: vault_id })
+        ? store.organizations.memberPage(caller.organizationId, page, {
+            q,
+            inVault: inVaultAt(vault_id, now()),
+          })
         : null,
     present: presented,
     update: store.organizations.updateMember,

@@ -10,9 +10,11 @@ import type { List } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { RoleRequest, RoleRequestCreate, RoleRequestQuery } from '../../contract/role-requests.ts';
 import { iso } from '../../contract/text.ts';
+import type { Statement } from '../../store/engine/engine.ts';
 import type { RoleRequestRow } from '../../store/records/role-requests.ts';
 import { listOf } from '../kernel/collection.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
+import { eventOf } from '../kernel/events.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
@@ -65,6 +67,15 @@ export function roleRequestsWith(parts: Parts, records: Records, members: Member
     return stamps.roleRequest.revise(row, { state, decided_by: caller.id }, now());
   }
 
+  /** Tells webhooks that a role was asked for, or what was decided. */
+  async function told(kind: 'role.requested' | 'role.decided', row: RoleRequestRow): Promise<Statement> {
+    const [{ member, role, until, state }] = (await presented(row.organization_id, [row])) as [RoleRequest];
+    const { id, organization_id, vault_id } = row;
+    const requested = { role, until, ...(kind === 'role.decided' && { state }) };
+    const subject = { id, organization_id, vault_id, type: 'role_request', name: member.email, requested };
+    return store.outbox.add(stamps.stampEvent(eventOf(kind, subject, now(), newId)));
+  }
+
   async function one(row: RoleRequestRow): Promise<RoleRequest> {
     return (await presented(row.organization_id, [row]))[0]!;
   }
@@ -110,7 +121,7 @@ export function roleRequestsWith(parts: Parts, records: Records, members: Member
       });
       await guard.own(caller, 'role-request.created', {
         subjects: [subjectOf(row)],
-        statements: [store.roleRequests.insert(row)],
+        statements: [store.roleRequests.insert(row), await told('role.requested', row)],
         touches: [row.id],
       });
       return one(row);
@@ -138,7 +149,7 @@ export function roleRequestsWith(parts: Parts, records: Records, members: Member
         approved = decided(await waiting(permit, id), permit.caller, 'approved');
         return {
           others: [subjectOf(approved, 'role-request.approved')],
-          statements: [store.roleRequests.update(approved)],
+          statements: [store.roleRequests.update(approved), await told('role.decided', approved)],
           touches: [member_id, id],
         };
       });
@@ -150,7 +161,7 @@ export function roleRequestsWith(parts: Parts, records: Records, members: Member
         const row = decided(await waiting(permit, id), permit.caller, 'refused');
         await guard.change(permit, 'role-request.refused', {
           subjects: [subjectOf(row)],
-          statements: [store.roleRequests.update(row)],
+          statements: [store.roleRequests.update(row), await told('role.decided', row)],
           touches: [row.id],
         });
         return one(row);

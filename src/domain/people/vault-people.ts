@@ -50,7 +50,7 @@ export function vaultPeopleWith({ store, stamps, now }: Parts, records: Records,
     if (vaults !== null) throw new Failure('NOT_FOUND'); // Members belong to no vault.
     await records.find(seeing, 'vault', vaultId);
     const page = { page: query.page, limit: query.limit, asOf: query.as_of };
-    const filter = { q: query.q, vaultId };
+    const filter = { q: query.q, inVault: { vaultId, now: now() } };
     const { rows, total } = await store.organizations.peoplePage(caller.organizationId, page, filter);
     const all = await groups.all(caller.organizationId);
     const people = rows.map(stamps.member.believe).map(member => ({

@@ -10,32 +10,33 @@ import type { Parts } from '../kernel/parts.ts';
 export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
   const lock = new KeyedLock();
 
-  async function take(reader: Reader, origin: Origin): Promise<void> {
+  async function take(reader: Reader, origin: Origin, uses: number): Promise<void> {
     const found = await store.credentials.byId(reader.id);
     if (found === undefined) throw new Failure('UNAUTHORIZED', { because: 'revoked' });
     const before = stamps.credential.believe(found);
     const fault = faultOf(before, now());
     if (fault !== null) throw new Failure('UNAUTHORIZED', { because: fault });
-    if (before.max_uses !== null && before.uses >= before.max_uses)
+    if (before.max_uses !== null && before.uses + uses > before.max_uses)
       throw new Failure('UNAUTHORIZED', { because: 'used_up' });
     const row = stamps.credential.stamp({
       ...before,
-      uses: before.uses + 1,
+      uses: before.uses + uses,
       revision: before.revision + 1,
     });
     const { id, kind, name, vaultId } = reader;
-    const { revision, uses } = row;
+    const { revision } = row;
     await guard.used({ ...reader, origin }, 'access-key.used', {
-      subjects: [{ type: kind, id, name, vaultId, revision, details: { uses } }],
+      subjects: [{ type: kind, id, name, vaultId, revision, details: { uses: row.uses } }],
       statements: [store.credentials.update(row)],
       touches: [id],
     });
   }
 
   return {
-    async countRequest(id: string, limit: number): Promise<void> {
+    /** What counts as several requests is refused as a whole. */
+    async countRequest(id: string, limit: number, requests = 1): Promise<void> {
       const { start, secondsLeft } = rateWindowAt(now());
-      const taken = await store.limits.take(id, start, 1);
+      const taken = await store.limits.take(id, start, requests);
       if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
     },
 
@@ -47,7 +48,7 @@ export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
     },
 
     /** A used-up key is an invalid key. Each use is a revision of its record, so uses can't be undone. */
-    countUse: (reader: Reader, origin: Origin): Promise<void> =>
-      lock.take(reader.id, () => retryingStale(() => take(reader, origin))),
+    countUse: (reader: Reader, origin: Origin, uses = 1): Promise<void> =>
+      lock.take(reader.id, () => retryingStale(() => take(reader, origin, uses))),
   };
 }

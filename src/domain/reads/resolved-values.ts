@@ -70,7 +70,10 @@ export function resolvedValuesWith(
     ): Promise<Listed> {
       const wanted = [...slots] as Slot[];
       const templates = wanted.map(({ template }) => template);
-      const resolution = await references.resolution(reader.organizationId, templates, turns.dependsOn);
+      const resolution = await references.resolution(reader.organizationId, templates, {
+        dependsOn: turns.dependsOn,
+        turns,
+      });
       const omitted: string[] = [];
       const contained = new Map<string, Contained>();
       const filled = new Map<unknown, unknown>();
@@ -97,7 +100,7 @@ export function resolvedValuesWith(
       const template = references.opened(row, vault, row);
       if (template === null)
         return { value: openValue(row, vault.sealer, row.value), values: [], validUntil };
-      const resolution = await references.resolution(row.organization_id, [template], dependsOn);
+      const resolution = await references.resolution(row.organization_id, [template], { dependsOn });
       const resolved = resolution.resolve(template);
       if (resolved === null) throw unresolved();
       return {

@@ -4,9 +4,11 @@
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { keySetOf } from '../resources/key-sets.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import { codeOf } from '../resources/one-time-codes.ts';
 import type { Records } from '../resources/records.ts';
@@ -21,6 +23,9 @@ import {
   requestedOfKind,
 } from './vault-request.ts';
 import { namesAlone, type Turns, type VerifiedResource, type Visibility } from './visibility.ts';
+
+/** The key that a public token was created for. */
+type KeyOwner = { readonly organizationId: string; readonly keyId: string };
 
 type Content = readonly [
   body: unknown,
@@ -76,15 +81,21 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
   }
 
   async function item(reader: Reader, selection: ItemSelection, turns: Turns | undefined): Promise<Content> {
-    const { kind, nameOrId, fields } = selection;
+    const { kind, fields } = selection;
     const vault = await openVault(reader);
-    const row = await (kind === 'secret' ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind));
+    const row = await rowOf(reader, selection);
     if (reader.namesOnly && (kind !== 'secret' || isOfValue(fields))) throw namesAlone();
+    if (fields === 'jwks') return [await keySetOf(row, records), requestedOne(row, fields), validUntil(row)];
     const isGiven = kind === 'secret' && isOfValue(fields);
     const found = isGiven ? await opened(row, vault, turns?.dependsOn) : null;
     const shown = itself(reader, row, vault, fields, found?.value);
     const content = selection.versioned ? Object.assign({}, shown, await versionOf(row)) : shown;
     return [content, requestedOne(row, fields), found?.validUntil ?? validUntil(row), found?.templates];
+  }
+
+  function rowOf(reader: Reader, { kind, nameOrId, fields }: ItemSelection): Promise<VerifiedResource> {
+    const isNamed = kind === 'secret' || (fields === 'jwks' && !isId(nameOrId));
+    return isNamed ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind);
   }
 
   /** The fields that a `versioned` selection adds. */
@@ -125,6 +136,7 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
       names: reader.names[0] ?? ['*'],
       names_only: reader.namesOnly,
       may_use: reader.mayUse,
+      operations: reader.operations,
       cidrs: reader.cidrs,
       rate_limit: reader.rateLimit,
       max_uses: reader.maxUses,
@@ -136,11 +148,7 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
 
   /** For the holder of a public token: only the public key, even if the private key is stored. */
   async function publicHalf(organizationId: string, keyId: string): Promise<VaultAnswer> {
-    const found = await store.resources.byId(organizationId, keyId);
-    const vault = found && (await store.resources.vault(found.vault_id));
-    if (found === undefined || vault === undefined || found.type !== 'key') throw new Failure('NOT_FOUND');
-    const row = stamps.resource.believe(found);
-    refuseInactive(row);
+    const row = await keyOfToken(organizationId, keyId);
     const { key_type, key_size } = keyAttributes(row);
     const body = {
       id: row.id,
@@ -155,6 +163,25 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
     return answer(JSON.stringify(body), 'json', requestedOne(row, 'public-half'), 0);
   }
 
+  async function keyOfToken(organizationId: string, keyId: string): Promise<ResourceRow> {
+    const found = await store.resources.byId(organizationId, keyId);
+    const vault = found && (await store.resources.vault(found.vault_id));
+    if (found === undefined || vault === undefined || found.type !== 'key') throw new Failure('NOT_FOUND');
+    const row = stamps.resource.believe(found);
+    refuseInactive(row);
+    return row;
+  }
+
+  /** Also for the holder of a public token. A token for another key is an invalid one. */
+  async function keySet(owner: KeyOwner, vaultId: string | null, asked: string): Promise<VaultAnswer> {
+    const row = await keyOfToken(owner.organizationId, owner.keyId);
+    const isIts = asked === row.id || asked === row.name;
+    if (!isIts || (vaultId !== null && vaultId !== row.vault_id))
+      throw new Failure('UNAUTHORIZED', { because: 'wrong_key' });
+    const body = JSON.stringify(await keySetOf(row, records));
+    return answer(body, 'json', requestedOne(row, 'jwks'), 0);
+  }
+
   const answered = async (content: Promise<Content>): Promise<VaultAnswer> => {
     const [body, requested, validUntil, templates] = await content;
     return answer(JSON.stringify(body), 'json', requested, validUntil, templates);
@@ -167,6 +194,7 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
     accessKey: (reader: Reader) => answered(accessKey(reader)),
     vaultName: async (reader: Reader): Promise<string> => (await openVault(reader)).row.name,
     publicHalf,
+    keySet,
   };
 }
 

@@ -131,7 +131,8 @@ export function isOfValue(fields: Fields): boolean {
 export function requestedOne(row: ResourceRow, fields: Fields): string {
   if (row.type === 'certificate') return `certificate ${row.name}`;
   if (row.type === 'secret') return `secret=${isOfValue(fields) ? fields : 'metadata'} ${row.name}`;
-  const half = fields === 'public-half' ? 'public' : heldBy(keyAttributes(row));
+  const isPublic = fields === 'public-half' || fields === 'jwks';
+  const half = isPublic ? 'public' : heldBy(keyAttributes(row));
   return `key=${half} ${row.name}`;
 }
 

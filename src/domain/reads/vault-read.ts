@@ -149,7 +149,9 @@ export function vaultReadsWith(parts: VaultReadParts) {
     const proven = await authenticate.publicToken(token, sender);
     identify(findings, proven);
     if (keyId !== null && keyId !== proven.keyId) throw new Failure('UNAUTHORIZED', { because: 'wrong_key' });
-    const answer = await toolAnswers.publicHalf(proven.organizationId, proven.keyId);
+    const answer = await (request.keySet === undefined
+      ? toolAnswers.publicHalf(proven.organizationId, proven.keyId)
+      : toolAnswers.keySet(proven, request.vaultId, request.keySet));
     findings.requested = answer.requested;
     return { answer: encoded(answer, request.encoding) };
   }
@@ -236,7 +238,8 @@ function cacheKey({ view }: Reader, selection: Selection, encoding: Encoding): s
 }
 
 function encoded(answer: VaultAnswer, encoding: Encoding): VaultAnswer {
-  return encoding == null ? answer : { ...answer, body: encoding.encode(answer.body) };
+  if (encoding == null) return answer;
+  return { ...answer, body: encoding.encode(answer.body, answer.templates?.unresolved ?? []) };
 }
 
 function isKnown<A extends Pick<VaultAnswer, 'digest'>>(

@@ -39,6 +39,8 @@ export interface AccessKeyRead extends ReadFacts {
 
 export interface PublicTokenRead extends ReadFacts {
   readonly by: 'public-token';
+  /** The name or id of the key whose versions are asked for; by default, the current public key is returned. */
+  readonly keySet?: string;
 }
 
 export type VaultRequest = AccessKeyRead | PublicTokenRead;
@@ -81,15 +83,16 @@ export interface ItemSelection {
 }
 
 /**
- * How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself. A code is
- * the current one-time code of a secret.
+ * How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself, as can
+ * those of all its versions. A code is the current one-time code of a secret.
  */
-export type Fields = 'names' | 'metadata' | 'public-half' | 'value' | 'code';
+export type Fields = 'names' | 'metadata' | 'public-half' | 'jwks' | 'value' | 'code';
 
 /** Answers are cached in encoded form. */
 export interface AnswerEncoding {
   readonly name: string;
-  readonly encode: (body: Buffer) => Buffer;
+  /** `unresolved` names the templates that the answer leaves out. */
+  readonly encode: (body: Buffer, unresolved?: readonly string[]) => Buffer;
 }
 
 export type AnswerFormat = 'json' | 'text' | 'pem';

@@ -13,7 +13,7 @@ import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-
 import { auditedText } from '../../store/integrity/audited.ts';
 import type { ResourceRow, ResourceWithValue } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { heldBy, keyAttributes } from '../resources/keys.ts';
+import { heldBy, keyAttributes, notExportable } from '../resources/keys.ts';
 import { nextChangeOf, type State, stateAt } from '../resources/lifecycle.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
@@ -172,7 +172,9 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
   function pem(row: VerifiedResource, vault: OpenVault): string {
     if (row.type === 'key') {
       const attributes = keyAttributes(row);
-      if (heldBy(attributes) === 'public') return attributes.public_pem;
+      const held = heldBy(attributes);
+      if (held === 'symmetric') throw notExportable();
+      if (held === 'public') return attributes.public_pem;
     }
     return value(row, vault);
   }

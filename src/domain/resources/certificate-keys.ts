@@ -12,7 +12,7 @@ import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { certificateAttributes } from './certificate-attributes.ts';
-import { type KeyAttributes, keyAttributes, newKeyResource } from './keys.ts';
+import { type KeyAttributes, keptOf, keyAttributes, newKeyResource } from './keys.ts';
 import { stateAt } from './lifecycle.ts';
 import type { Records, Revise } from './records.ts';
 import { type MayWrite, notFoundAs, revealedOf } from './subject.ts';
@@ -33,6 +33,7 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
     await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it matches reveals which key it is.
     const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey()));
     if (key.vault_id !== vaultId) throw noSuchKey();
+    if (keyAttributes(key).public_pem === '') throw invalid('key_id', 'names a key without a public key');
     return key;
   }
 
@@ -53,7 +54,9 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
 
   /** The private key of a stored key, for signing inside the service. Its use is recorded first. */
   async function signingKey(permit: Writing, row: StoredKey, verb: AuditAction): Promise<string> {
-    if (keyAttributes(row).holds !== 'private') throw invalid('key_id', 'names a key without a private key');
+    const { holds, public_pem } = keyAttributes(row);
+    if (holds !== 'private' || public_pem === '')
+      throw invalid('key_id', 'names a key without a private key');
     if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active');
     return guard.reveal(permit, verb, [revealedOf(row)], await records.currentValue(row));
   }
@@ -61,7 +64,7 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
   /** A private key that came with a certificate is stored like any other key. */
   async function newKey(permit: Writing, name: string, key: KeyMaterial) {
     const writing = await guard.admit(permit.caller, 'keys:write');
-    return { ...newKeyResource(name, key, true), permit: writing, id: newId() };
+    return { ...newKeyResource(name, key, { exportable: true }), permit: writing, id: newId() };
   }
 
   async function newVersion(
@@ -83,9 +86,9 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
       const { permit: writing, ...draft } = await newKey(permit, row.name, material);
       return { keyId: draft.id, beside: [await records.creation(writing, row.vault_id, draft)] };
     }
-    const { exportable, holds, public_pem } = keyAttributes(key);
+    const { holds, public_pem } = keyAttributes(key);
     if (holds === 'private' && matches({ public_pem }, material.publicPem)) return unchanged(key.id);
-    const { value, attributes } = newKeyResource(key.name, material, exportable);
+    const { value, attributes } = newKeyResource(key.name, material, keptOf(key));
     return newVersion(permit, key, () => ({ value, attributes }), 'key.rotated');
   }
 
@@ -125,10 +128,9 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
       key && (await records.newestVersion(key, version => matches(attributesIn(version), publicPem)));
     if (key === null || earlier === null)
       throw invalid('version', 'is for a private key that is not in this vault');
-    const { exportable } = keyAttributes(key);
     const change: Revise = (before, { sealer }) => ({
       value: records.openValue(before, sealer, earlier.value, earlier.version),
-      attributes: { ...attributesIn(earlier), exportable },
+      attributes: { ...attributesIn(earlier), min_version: undefined, ...keptOf(key) },
     });
     return newVersion(permit, key, change, 'key.rolled_back');
   }

@@ -71,6 +71,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
   /** Keeps only digests under a key of this comparison, and returns only which of them are equal. */
   async function table(vaults: readonly OpenVault[], withValues: boolean, turns: Work) {
     const key = randomBytes(32);
+    const shared = records.references.shared(vaults[0]!.row.organization_id, { turns });
     const rows = new Map<string, { cells: Cell[]; digests: string[] }>();
     for (const [column, vault] of vaults.entries()) {
       for await (const row of secretsOf(vault, turns)) {
@@ -84,7 +85,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
           updated_at: iso(row.updated_at),
         };
         found.cells[column] = cell;
-        const value = withValues ? await opening.current(row, vault) : null;
+        const value = withValues ? await opening.current(row, vault, shared) : null;
         if (value === null) continue;
         const digest = createHmac('sha256', key).update(value).digest('base64');
         found.cells[column] = { ...cell, value: numberOf(found.digests, digest) };
@@ -122,6 +123,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       const { row: vault } = opened;
       const compared = { ...subjectOf(vault), details: { secrets: items.length } };
       await take(caller, 'secrets.compared', compared, items.length);
+      const shared = records.references.shared(caller.organizationId);
       return guard.reveal(permit, 'secrets.compared', [compared], async () => ({
         results: await Promise.all(
           items.map(async ({ name, value }) => {
@@ -129,7 +131,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
             const found = named && (await store.resources.withValue(vault.id, named.id));
             if (found === undefined) return { name, id: null, version: null, same: false };
             const row = stamps.resource.check(found);
-            const same = (await opening.current(row, opened)) === value;
+            const same = (await opening.current(row, opened, shared)) === value;
             return { name, id: row.id, version: row.version, same };
           }),
         ),

@@ -1,9 +1,10 @@
 /**
  * Cryptographic keys. `reveal` and the vault endpoint return the private key, unless the key is not exportable: then
- * no surface returns it, and the PEM contains the public key.
+ * no surface returns it, and the PEM contains the public key. Symmetric keys are never exportable.
  */
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
+import { abilitiesOf } from '../../contract/key-abilities.ts';
 import {
   type Key,
   type KeyCreate,
@@ -16,6 +17,7 @@ import {
 } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { KeyMaterial } from '../../material/key-material.ts';
+import { importSymmetric } from '../../material/symmetric-key.ts';
 import type { WorkerPool } from '../../material/worker-pool.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -38,7 +40,7 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
       const [created] = await records.create(vault, [
         {
           permit,
-          ...newKeyResource(body.name, material, body.exportable ?? true),
+          ...newKeyResource(body.name, material, { exportable: exportableOf(material, body) }),
           tags: body.tags,
           activationDate: body.activation_date,
           expirationDate: body.expiration_date,
@@ -51,7 +53,8 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
       const revised = await records.revise(permit, 'key', id, row => {
         checkDates(row, body);
         const { name, tags, activation_date, expiration_date } = body;
-        return { name, tags, activationDate: activation_date, expirationDate: expiration_date };
+        const dates = { activationDate: activation_date, expirationDate: expiration_date };
+        return { name, tags, ...dates, attributes: withMinVersion(row, body.min_version) };
       });
       return presentKey(revised);
     },
@@ -60,7 +63,7 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
       const row = await records.find(permit, 'key', id);
       const { exportable, holds } = keyAttributes(row);
       if (!exportable && holds === 'private') {
-        throw new Failure('FORBIDDEN', { message: 'The key is not exportable' });
+        throw notExportable();
       }
       const open = await records.currentValue(row);
       const shown = presentKey(await records.labelled(row));
@@ -70,16 +73,18 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
     /** Creates a new version from the given material, or from new material of the same kind. */
     async rotate(permit: Permit<'keys:write'>, id: string, body: KeyRotate): Promise<Key> {
       const before = await records.find(permit, 'key', id);
-      const { exportable } = keyAttributes(before);
+      const isGiven = body.pem !== undefined || body.oct !== undefined;
       const material = await materialFrom(
         workers,
-        body.pem === undefined ? { generate: body.generate ?? sameKind(before) } : body,
+        isGiven ? body : { generate: body.generate ?? sameKind(before) },
       );
+      if (isSymmetric(material.keyType) !== isSymmetric(keyAttributes(before).key_type))
+        throw invalid('generate', 'must be a symmetric key exactly if the key is one');
       const revised = await records.revise(
         permit,
         'key',
         id,
-        () => ({ value: material.pem, attributes: attributesOf(material, exportable) }),
+        row => ({ value: material.pem, attributes: attributesOf(material, keptOf(row)) }),
         'key.rotated',
       );
       return presentKey(revised);
@@ -90,27 +95,63 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
   };
 }
 
-type Source = Pick<KeyCreate, 'generate' | 'pem' | 'passphrase'>;
+type Source = Pick<KeyCreate, 'generate' | 'pem' | 'passphrase' | 'oct'>;
 
-function materialFrom(workers: WorkerPool, { generate, pem, passphrase }: Source): Promise<KeyMaterial> {
+async function materialFrom(workers: WorkerPool, source: Source): Promise<KeyMaterial> {
+  const { generate, pem, passphrase, oct } = source;
+  if (oct !== undefined) return importSymmetric(oct.key_type, oct.k);
   return generate === undefined ? workers.importKey(pem!, passphrase) : workers.generateKey(generate);
 }
 
-export function newKeyResource(name: string, material: KeyMaterial, exportable: boolean): NewResource<'key'> {
-  return { type: 'key', name, value: material.pem, attributes: attributesOf(material, exportable) };
+function exportableOf({ keyType }: KeyMaterial, { exportable }: KeyCreate): boolean {
+  if (!isSymmetric(keyType)) return exportable ?? true;
+  if (exportable === true) throw invalid('exportable', 'can’t be true for a symmetric key');
+  return false;
+}
+
+export function isSymmetric(keyType: string): boolean {
+  return keyType === 'AES' || keyType === 'HMAC';
+}
+
+export function newKeyResource(name: string, material: KeyMaterial, kept: Kept): NewResource<'key'> {
+  return { type: 'key', name, value: material.pem, attributes: attributesOf(material, kept) };
 }
 
 export type KeyAttributes = ReturnType<typeof attributesOf>;
 
-function attributesOf(material: KeyMaterial, exportable: boolean) {
+/** What all versions of a key have in common. */
+interface Kept {
+  readonly exportable: boolean;
+  /** Omitted for the first. */
+  readonly min_version?: number;
+}
+
+export function keptOf(row: ResourceRow): Kept {
+  const { exportable, min_version } = keyAttributes(row);
+  return min_version === undefined ? { exportable } : { exportable, min_version };
+}
+
+function attributesOf(material: KeyMaterial, kept: Kept) {
   return {
     holds: material.holds,
     key_type: material.keyType,
     key_size: material.keySize,
     curve: material.curve,
-    exportable,
     public_pem: material.publicPem,
+    ...kept,
   };
+}
+
+/** The oldest version that still verifies and decrypts. */
+export function minVersionOf(row: ResourceRow): number {
+  return keyAttributes(row).min_version ?? 1;
+}
+
+/** Undefined if it doesn't change. */
+function withMinVersion(row: ResourceRow, wanted: number | undefined) {
+  if (wanted === undefined || wanted === minVersionOf(row)) return undefined;
+  if (wanted > row.version) throw invalid('min_version', 'must be at most the current version');
+  return { ...keyAttributes(row), min_version: wanted };
 }
 
 export function keyAttributes(row: ResourceRow): KeyAttributes {
@@ -128,8 +169,19 @@ function sameKind(row: ResourceRow): KeySpecification {
 }
 
 /** Whether the PEM that is returned contains a private or a public key. */
-export function heldBy({ holds, exportable }: KeyAttributes): 'private' | 'public' {
+export function heldBy({ holds, exportable, key_type }: KeyAttributes): HeldBy {
+  if (isSymmetric(key_type)) return 'symmetric';
   return exportable ? holds : 'public';
+}
+
+export type HeldBy = 'private' | 'public' | 'symmetric';
+
+export function notExportable(): Failure {
+  return new Failure('FORBIDDEN', { message: 'The key is not exportable', because: 'not_allowed' });
+}
+
+export function abilitiesIn({ key_type, key_size, curve, holds }: KeyAttributes) {
+  return abilitiesOf({ key_type, key_size, curve, has_private_key: holds === 'private' });
 }
 
 function presentKey({ row, labels }: Labelled): Key {
@@ -148,6 +200,10 @@ function presentKey({ row, labels }: Labelled): Key {
     has_private_key: attributes.holds === 'private',
     tags: labels.tags,
     version: row.version,
+    min_version: minVersionOf(row),
+    operations: Object.fromEntries(
+      Object.entries(abilitiesIn(attributes)).map(([operation, names]) => [operation, [...names]]),
+    ),
     public_pem: attributes.public_pem,
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),

@@ -2,8 +2,9 @@
  * The state of a resource at a given time. It is computed, never stored: listings, direct fetches, the dashboard and
  * the expiry watch all use this function. A date takes effect at exactly that time.
  */
-export interface Lifecycle {
-  readonly enabled: 0 | 1;
+import { isEnabled, type Switched } from '../../store/schema/enabled.ts';
+
+export interface Lifecycle extends Switched {
   readonly activation_date: number | null;
   readonly expiration_date: number | null;
   readonly deleted_at: number | null;
@@ -13,7 +14,7 @@ export type State = 'active' | 'disabled' | 'not-active' | 'expired' | 'deleted'
 
 export function stateAt(resource: Lifecycle, now: number): State {
   if (resource.deleted_at !== null) return 'deleted';
-  if (resource.enabled === 0) return 'disabled';
+  if (!isEnabled(resource)) return 'disabled';
   if (resource.activation_date !== null && now < resource.activation_date) return 'not-active';
   if (resource.expiration_date !== null && now >= resource.expiration_date) return 'expired';
   return 'active';

@@ -14,11 +14,10 @@ import {
   parseTemplate,
   type TemplatePart,
 } from '../../contract/templates.ts';
-import type { Statement } from '../../store/engine/engine.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { References, Resolution } from './references.ts';
-import type { OpenVault } from './sealing.ts';
+import { isReviewed, type OpenVault } from './sealing.ts';
 import { distinctIds, referencesIn, type StoredPart, type StoredReference } from './templates.ts';
 
 /** A template that may be stored. */
@@ -26,18 +25,23 @@ export interface LinkedTemplate {
   /** Its parts, as they are sealed. */
   readonly text: string;
   readonly targetIds: readonly string[];
-  /** The secrets and vaults that it depends on are unchanged. */
-  readonly conditions: readonly Statement[];
+  /** Those of other vaults, which the readers of the template's vault are given by it. */
+  readonly givenIds: readonly string[];
+  /** The secrets and vaults that it depends on. It is stored only if they are still as they were read. */
+  readonly dependsOn: readonly ResourceRow[];
 }
 
 /** Secrets that a template depends on, at any depth, when it is written. */
-const mostReached = 500;
+const mostReached = 100;
 
-type Place = Pick<OpenVault['row'], 'id' | 'organization_id'>;
+type Place = Pick<OpenVault['row'], 'id' | 'organization_id' | 'attributes'>;
 
 export type Links = ReturnType<typeof linksWith>;
 
-export function linksWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>, references: References) {
+export function linksWith(
+  { store, stamps, guard }: Pick<Parts, 'store' | 'stamps' | 'guard'>,
+  references: References,
+) {
   /** Null if there is none that the caller may reveal. Takes as long either way. */
   async function find(caller: Caller, own: Place, named: NamedReference): Promise<StoredReference | null> {
     const vault =
@@ -49,18 +53,13 @@ export function linksWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>, re
   }
 
   async function parse(caller: Caller, own: Place, text: string): Promise<StoredPart[]> {
-    const parts: StoredPart[] = [];
-    let number = 0;
-    for (const part of parseTemplate(text)) {
-      if (typeof part === 'string') parts.push(part);
-      else {
-        const found = await find(caller, own, part);
-        number++;
-        if (found === null) throw unknown(number);
-        parts.push(found);
-      }
-    }
-    return parts;
+    const parts = parseTemplate(text);
+    const found = await Promise.all(
+      parts.map(part => (typeof part === 'string' ? part : find(caller, own, part))),
+    );
+    const references = found.filter(part => typeof part !== 'string');
+    if (references.includes(null)) throw unknown(references.indexOf(null) + 1);
+    return found as StoredPart[];
   }
 
   /** `id` is the secret that is written; null for a new one. */
@@ -69,25 +68,36 @@ export function linksWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>, re
     own: Place,
     parts: readonly StoredPart[],
     id: string | null,
+    resolution = references.shared(own.organization_id),
   ): Promise<LinkedTemplate> {
     const template = { id: id ?? '', vaultId: own.id, parts };
-    const resolution = await references.resolution(own.organization_id, [template]);
+    const [above] = await Promise.all([
+      id === null ? 0 : store.references.chainTo(id, longestChain),
+      resolution.load([template], mostReached),
+    ]);
     checkTargets(caller, own, resolution, parts);
+    const given = referencesIn(parts).filter(([vaultId]) => vaultId !== own.id);
+    // Whoever reads the template reads them until a person ends that.
+    const givenFrom = [...new Set(given.map(([vaultId]) => vaultId))];
+    await guard.mayShow(caller, ['secrets:reveal'], givenFrom, { until: null });
+    if (resolution.isTooWide(template))
+      throw invalid('value', `must not depend on more than ${mostReached} secrets`);
     const reached = resolution.reached(template);
     if (reached.some(row => row.id === id)) throw invalid('value', 'would refer to itself');
-    if (reached.length > mostReached)
-      throw invalid('value', `must not depend on more than ${mostReached} secrets`);
-    const above = id === null ? 0 : await store.references.chainTo(id, longestChain);
     if (above + resolution.chainOf(template) > longestChain)
       throw invalid('value', `would be part of a chain of more than ${longestChain} references`);
     if (resolution.resolve(template) === null)
       throw invalid('value', 'can’t be resolved: a secret is not active, or the result is too large');
     const vaultIds = new Set(reached.map(({ vault_id }) => vault_id).filter(vaultId => vaultId !== own.id));
     const vaults = [...vaultIds].map(vaultId => resolution.vault(vaultId)!);
+    // Otherwise what it says could be changed there by one person.
+    if (isReviewed(own) && !vaults.every(isReviewed))
+      throw invalid('value', 'must depend only on vaults with review, because this vault has it');
     return {
       text: JSON.stringify(parts),
       targetIds: distinctIds(referencesIn(parts)),
-      conditions: [...reached, ...vaults].sort(byId).map(unchanged),
+      givenIds: distinctIds(given),
+      dependsOn: [...reached, ...vaults],
     };
   }
 
@@ -105,15 +115,17 @@ export function linksWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>, re
     }
   }
 
-  function unchanged({ id, revision }: ResourceRow): Statement {
-    return store.conditions.unchanged([{ table: 'resources', id, revision }], 'stale');
-  }
-
   return {
     link,
 
-    async parsed(caller: Caller, own: Place, text: string, id: string | null): Promise<LinkedTemplate> {
-      return link(caller, own, await parse(caller, own, text), id);
+    async parsed(
+      caller: Caller,
+      own: Place,
+      text: string,
+      id: string | null,
+      resolution?: Resolution,
+    ): Promise<LinkedTemplate> {
+      return link(caller, own, await parse(caller, own, text), id, resolution);
     },
 
     /** The text with the current names; references to secrets that the caller may not see are left empty. */
@@ -138,8 +150,4 @@ export function linksWith({ store, stamps }: Pick<Parts, 'store' | 'stamps'>, re
 /** The same whether it doesn't exist or the writer may not reveal it. */
 function unknown(number: number): Failure {
   return invalid('value', `reference ${number} is not to a secret that you may reveal`);
-}
-
-function byId(a: ResourceRow, b: ResourceRow): number {
-  return a.id < b.id ? -1 : 1;
 }

@@ -15,6 +15,9 @@ export { isNamed } from '../../store/lists/given-names.ts';
 
 /** Only this many names are compared, the newest ones, so that a write doesn't get slower as names accumulate. */
 const mostCompared = 2_000;
+/** How long names that were read are compared again. What another replica names meanwhile may be missed. */
+const comparedAgainFor = 5_000;
+const mostSpaces = 16;
 
 /** Members are distinguished by their email addresses. */
 export interface Named {
@@ -40,28 +43,66 @@ function readingOf(collection: NamedCollection): Action {
   return collection === 'secret-ids' ? 'identities:read' : `${collection}:read`;
 }
 
-export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
+/** The ids of what has each skeleton. */
+type Skeletons = Map<string, Set<string>>;
+
+export function looksAlikeWith({ store, now }: Pick<Parts, 'store' | 'now'>): LooksAlike {
+  const recent = new Map<string, { readonly readAt: number; readonly skeletons: Skeletons }>();
+
+  async function read(organizationId: string, collection: NamedCollection, id: string): Promise<Skeletons> {
+    const skeletons: Skeletons = new Map();
+    const readAt = now();
+    const names = await store.givenNames
+      .in(organizationId, collection, id, mostCompared)
+      .catch(nullIfUnavailable);
+    if (names === null) return skeletons;
+    for (const one of names) add(skeletons, one);
+    if (recent.size >= mostSpaces) recent.clear();
+    recent.set(`${collection} ${id}`, { readAt, skeletons });
+    return skeletons;
+  }
+
+  /** The names in a space that were just read, with these added to them; undefined if they must be read again. */
+  function known(collection: NamedCollection, id: string, items: readonly Named[]): Skeletons | undefined {
+    const found = recent.get(`${collection} ${id}`);
+    if (found === undefined || now() - found.readAt >= comparedAgainFor) return;
+    for (const item of items) add(found.skeletons, item);
+    return found.skeletons;
+  }
+
   return async (caller, collection, given) => {
     const space = spaceOf(collection);
     const idOf = (item: Named) => (space === 'organization_id' ? caller.organizationId : item[space]) ?? '';
-    const isSeen = (item: Named) =>
-      allows(caller, readingOf(collection), space === 'vault_id' ? idOf(item) : undefined);
-    const bySpace = Map.groupBy(given.filter(isSeen), idOf);
-    for (const [id, items] of bySpace) {
-      const names = await store.givenNames
-        .in(caller.organizationId, collection, id, mostCompared)
-        .catch(noneIfUnavailable);
-      const known = Map.groupBy(names, ({ name }) => skeletonOf(name));
-      const isAlike = (item: Named) =>
-        known.get(skeletonOf(item.email ?? item.name ?? ''))?.some(other => other.id !== item.id) ?? false;
-      if (items.some(isAlike)) return lookAlikeWarning(words[space]);
+    const isSeen = (id: string) =>
+      allows(caller, readingOf(collection), space === 'vault_id' ? id : undefined);
+    for (const [id, items] of Map.groupBy(given, idOf)) {
+      const isAlike = (names: Skeletons | undefined) =>
+        names === undefined || items.some(item => hasOther(names, item));
+      // What looks alike may have been renamed or deleted since it was read.
+      const mayBeAlike = isAlike(known(collection, id, items)) && isSeen(id);
+      if (mayBeAlike && isAlike(await read(caller.organizationId, collection, id)))
+        return lookAlikeWarning(words[space]);
     }
     return null;
   };
 }
 
+function skeletonIn({ email, name = '' }: Named): string {
+  return skeletonOf(email ?? name);
+}
+
+function add(skeletons: Skeletons, named: Named): void {
+  const skeleton = skeletonIn(named);
+  skeletons.set(skeleton, (skeletons.get(skeleton) ?? new Set()).add(named.id));
+}
+
+function hasOther(skeletons: Skeletons, named: Named): boolean {
+  const ids = skeletons.get(skeletonIn(named));
+  return ids !== undefined && ids.size > (ids.has(named.id) ? 1 : 0);
+}
+
 /** The response may show something once, such as a new key, and must not be lost to a busy list. */
-function noneIfUnavailable(error: unknown): [] {
-  if (error instanceof Failure && error.code === 'UNAVAILABLE') return [];
+function nullIfUnavailable(error: unknown): null {
+  if (error instanceof Failure && error.code === 'UNAVAILABLE') return null;
   throw error;
 }

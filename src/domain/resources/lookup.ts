@@ -55,6 +55,18 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return vault;
   }
 
+  /** The vault of a resource, even one in the trash. */
+  async function placeOf(row: ResourceRow): Promise<OpenVault> {
+    if (row.type === 'vault') return openVaultRow(row);
+    return (await vaultIn(row.organization_id, row.vault_id)) ?? vaultById(row.organization_id, row.vault_id);
+  }
+
+  async function vaultById(organizationId: string, id: string): Promise<OpenVault> {
+    const found = await store.resources.byId(organizationId, id);
+    if (found?.type !== 'vault') throw new Failure('NOT_FOUND');
+    return openVaultRow(stamps.resource.believe(found));
+  }
+
   /** The vault that a body names, if the caller has access to it. */
   async function openVault(permit: Permit, vaultId: string): Promise<OpenVault> {
     const vault = await vaultIn(permit.caller.organizationId, vaultId);
@@ -216,6 +228,10 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     currentValue,
     openVault,
     reopenVault,
+    /** For a caller who found that another process changed the vault. */
+    forgetVault: (id: string) => kept.forget(id),
+    placeOf,
+    vaultById,
     vaultOf,
     labelled,
     list,

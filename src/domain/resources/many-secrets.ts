@@ -5,42 +5,56 @@
 import { Failure } from '../../contract/errors.ts';
 import type { RevealedSecrets, Secret, SecretsCopy } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
+import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
-import type { Allowed, Revealed } from '../kernel/subjects.ts';
-import { openedValuesWith, UnresolvedSecret } from './opened-values.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import type { SecretWrite } from './bulk-writes.ts';
+import { type OpenedValue, openedValuesWith, revealedAlong, UnresolvedSecret } from './opened-values.ts';
 import type { Records } from './records.ts';
-import { presentSecret, type Secrets, type SecretWrite } from './secrets.ts';
+import type { Resolution } from './references.ts';
+import { ProposalMade } from './review.ts';
+import { presentSecret, type Secrets } from './secrets.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 
 type Revealing = Permit<'secrets:reveal'>;
 
-interface Opened {
+/** What became of a copy, and of the removal of the original, if that waits for review. */
+export type CopyOutcome = PromiseSettledResult<Secret> & { readonly removal?: ProposalMade };
+
+interface Opened extends OpenedValue {
   readonly row: Allowed<ResourceRow, 'secrets:reveal'>;
   readonly secret: Secret;
-  readonly value: () => string;
-  readonly targets: readonly Revealed<never>[];
 }
 
 export function manySecretsWith({ store, guard }: Parts, records: Records, secrets: Secrets) {
   const opening = openedValuesWith(records);
+  const fairTurns = new TimedTurns();
 
-  async function find(permit: Revealing, id: string, resolve: boolean): Promise<Opened> {
+  async function find(permit: Revealing, id: string, shared: Resolution | null): Promise<Opened> {
     const row = await records.find(permit, 'secret', id);
     const found = await records.version(row, row.version);
     if (found === null) throw new Failure('NOT_FOUND');
     const vault = await records.vaultOf(row);
     const secret = presentSecret({ row, labels: records.openLabels(row, vault.sealer) });
-    return { row, secret, ...(await opening.value(permit.caller, row, vault, found, resolve)) };
+    const { caller } = permit;
+    const opened = await opening.value(caller, row, vault, found, shared !== null, shared ?? undefined);
+    return { row, secret, ...opened };
   }
 
-  async function findAll(
-    permit: Revealing,
-    ids: readonly string[],
-    resolve = true,
-  ): Promise<[Opened, ...Opened[]]> {
-    const [first, ...others] = await Promise.all(ids.map(id => find(permit, id, resolve)));
+  /** Templates as their text. */
+  async function findAll(permit: Revealing, ids: readonly string[]): Promise<[Opened, ...Opened[]]> {
+    const [first, ...others] = await Promise.all(ids.map(id => find(permit, id, null)));
     return [first!, ...others];
+  }
+
+  /** With the names of templates that can't be resolved. */
+  function resolveAll(permit: Revealing, ids: readonly string[]) {
+    const { id: key, organizationId: organization } = permit.caller;
+    return fairTurns.do({ organization, key }, turns => {
+      const shared = records.references.shared(organization, { turns });
+      return Promise.all(ids.map(id => find(permit, id, shared).catch(asUnresolved)));
+    });
   }
 
   const revealedAll = ([first, ...others]: [Opened, ...Opened[]]) =>
@@ -69,6 +83,21 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
     };
   }
 
+  /** In a vault with review, the original stays until its removal is confirmed. */
+  async function movedOf(
+    writing: MayWrite<'secret'>,
+    { row }: Opened,
+    copy: CopyOutcome,
+  ): Promise<CopyOutcome> {
+    try {
+      await secrets.remove(writing, row.id, false);
+      return copy;
+    } catch (error) {
+      if (!(error instanceof ProposalMade)) throw error;
+      return { ...copy, removal: error };
+    }
+  }
+
   async function copyAll(
     permit: Revealing,
     writing: MayWrite<'secret'>,
@@ -90,7 +119,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
   return {
     /** Templates that can't be resolved are left out. */
     async reveal(permit: Revealing, ids: readonly string[]): Promise<RevealedSecrets> {
-      const all = await Promise.all(ids.map(id => find(permit, id, true).catch(asUnresolved)));
+      const all = await resolveAll(permit, ids);
       const unresolved = all.flatMap(one => ('name' in one ? one.name : []));
       const [first, ...others] = all.flatMap(one => ('name' in one ? [] : one));
       const omitted = unresolved.length === 0 ? {} : { unresolved };
@@ -100,8 +129,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
         data: found.map(({ secret, value }) => ({ ...secret, value: value() })),
         ...omitted,
       });
-      const contained = found.flatMap(({ targets }) => targets);
-      return guard.reveal(permit, 'secret.revealed', revealedAll(found), open, contained);
+      return guard.reveal(permit, 'secret.revealed', revealedAll(found), open, revealedAlong(found));
     },
 
     /** Each secret has its own outcome. */
@@ -109,16 +137,16 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       permit: Revealing,
       writing: MayWrite<'secret'>,
       { secret_ids, vault_id, move }: SecretsCopy,
-    ): Promise<PromiseSettledResult<Secret>[]> {
+    ): Promise<CopyOutcome[]> {
       const target = await records.openVault(writing, vault_id);
-      const found = await findAll(permit, secret_ids, false);
+      const found = await findAll(permit, secret_ids);
       const elsewhere = found.filter(({ row }) => row.vault_id !== target.row.id);
       // A caller who may only read them there gets no copies either.
       if (move) await Promise.all(elsewhere.map(({ row }) => records.find(writing, 'secret', row.id)));
-      const copied = new Map(await copyAll(permit, writing, elsewhere, target.row.id));
+      const copied = new Map<Opened, CopyOutcome>(await copyAll(permit, writing, elsewhere, target.row.id));
       if (move) {
-        for (const [{ row }, { status }] of copied)
-          if (status === 'fulfilled') await secrets.remove(writing, row.id, false);
+        for (const [one, { status }] of copied)
+          if (status === 'fulfilled') copied.set(one, await movedOf(writing, one, copied.get(one)!));
       }
       return found.map(one => copied.get(one) ?? { status: 'rejected', reason: alreadyThere() });
     },

@@ -18,11 +18,12 @@ import type { Allowed } from '../kernel/subjects.ts';
 import { linksWith } from './links.ts';
 import { type Labelled, lookupWith } from './lookup.ts';
 import { referencesWith } from './references.ts';
+import { reviewWith } from './review.ts';
 import { type Labels, type OpenVault, sealingWith } from './sealing.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 import type { OtherAttributes } from './templates.ts';
 import { trashWith } from './trash.ts';
-import { type NewResource, type ResourceChanges, type Write, writesWith } from './writes.ts';
+import { givenBy, type NewResource, type ResourceChanges, type Write, writesWith } from './writes.ts';
 
 type PermittedResource = {
   [T in ResourceKind]: NewResource<T> & { readonly permit: MayWrite<T> };
@@ -38,11 +39,12 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
   const sealing = sealingWith(parts);
   const lookup = lookupWith(parts, sealing);
-  const writes = writesWith(parts, sealing);
+  const review = reviewWith(parts);
+  const writes = writesWith(parts, sealing, review.pass);
   const references = referencesWith(parts, sealing);
   const links = linksWith(parts, references);
-  const trash = trashWith(parts, lookup, checkExposure);
-  const { find, openVault, reopenVault, vaultOf } = lookup;
+  const trash = trashWith(parts, lookup, checkExposure, review);
+  const { find, openVault, reopenVault, vaultOf, forgetVault } = lookup;
 
   /** Creates one resource, or several that belong together, in one transaction. */
   async function create(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
@@ -58,7 +60,9 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   /** Throws StaleChange if the vault was changed since it was opened. */
   async function createIn(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
     const [{ permit, type }] = drafts;
-    const [first, ...others] = drafts.map(draft => creationIn(permit.caller, vault, draft));
+    const [first, ...others] = drafts.map(({ permit: _, ...draft }) =>
+      creationIn(permit.caller, vault, draft),
+    );
     await writes.storeAll(permit, `${type}.created`, [first!, ...others]);
     return [first!, ...others];
   }
@@ -101,7 +105,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     });
     const event = eventOf('resource.created', row, row.updated_at, newId);
     await guard.change(permit, 'vault.created', {
-      subjects: [subjectOf(row)],
+      subjects: [{ ...subjectOf(row), ...givenBy(null, row) }],
       statements: [
         keyringCurrent,
         store.resources.insert(row),
@@ -120,11 +124,17 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     change: Revise,
     verb: AuditAction = `${type}.updated`,
   ): Promise<Labelled> {
-    return retryingStale(async () => {
+    return retryingStale(async again => {
+      if (again) await forgetVaultOf(permit, id);
       const write = await revision(permit, type, id, change, hasEffect(verb, 'reverts') ? 'earlier' : 'new');
       await writes.storeAll(permit, verb, [write]);
       return write;
     });
+  }
+
+  async function forgetVaultOf({ caller }: Permit, id: string): Promise<void> {
+    const found = await store.resources.byId(caller.organizationId, id);
+    if (found !== undefined) forgetVault(found.vault_id);
   }
 
   /** The next revision of a resource, to be stored with others or by itself. */
@@ -181,6 +191,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
 
   const { storeAll, statementsOf } = writes;
   return {
+    review,
     ...sealing,
     ...lookup,
     ...trash,
@@ -193,7 +204,9 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     storeAll,
     references,
     links,
-    /** For changes without a caller: the next revision of a row, and the statements that store it. */
+    checkExposure,
+    /** For changes without a caller: a new row or the next revision of one, and the statements that store them. */
+    creationOf: writes.creation,
     revisionOf: writes.revision,
     statementsOf,
   };

@@ -2,17 +2,26 @@
  * Resolves templates. A reference stands for the current value of an active secret: of the same vault, or of a vault
  * that lets the template's vault refer to it. Every row and vault on the way is read and verified each time, and
  * nothing that was resolved is stored, so there is nothing that could be left behind by a change. A template that refers
- * to itself, whose chain is too long or whose value would be too large is not resolved at all.
+ * to itself, whose chain is too long, which depends on too many secrets or whose value would be too large is not
+ * resolved at all. All templates of a request share one resolution, which reads each secret once, in short turns.
  */
 
 import { largestValue } from '../../contract/secrets.ts';
 import { longestChain } from '../../contract/templates.ts';
 import { Unsealable } from '../../keyring/sealing/envelope.ts';
 import type { ResourceRow, ResourceWithValue, VersionRow } from '../../store/records/resources.ts';
+import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { nextChangeOf, stateAt } from './lifecycle.ts';
 import type { OpenVault, Sealing } from './sealing.ts';
-import { kindOf, referableFrom, referencesIn, type StoredPart, type StoredReference } from './templates.ts';
+import {
+  distinctIds,
+  kindOf,
+  referableFrom,
+  referencesIn,
+  type StoredPart,
+  type StoredReference,
+} from './templates.ts';
 
 /** A template as it was opened, in the vault that contains it. */
 export interface OpenTemplate {
@@ -43,7 +52,22 @@ type OpenStored = (
 type Found = Omit<ResourceWithValue, 'audited_revision'>;
 type Node = { readonly row: Found; readonly vault: OpenVault; readonly parts: readonly StoredPart[] | null };
 
+/** How a resolution reads. */
+interface Reading {
+  readonly dependsOn?: DependsOn | undefined;
+  readonly turns?: Work | undefined;
+}
+
+/** A template whose references are followed: what was reached, and what was reached last. */
+interface Walk {
+  readonly template: OpenTemplate;
+  readonly reached: Set<string>;
+  next: readonly StoredReference[];
+}
+
 const rowsAtOnce = 200;
+/** Secrets that a template depends on, at any depth, when it is read. An earlier release let this many be written. */
+export const mostRead = 500;
 
 export type References = ReturnType<typeof referencesWith>;
 
@@ -66,20 +90,23 @@ export function referencesWith(
       throw error;
     }
   }
+  function shared(organizationId: string, reading: Reading = {}): Resolution {
+    return new Resolution({ ...parts, ...sealing, opened: openedTemplate }, organizationId, reading);
+  }
+
   return {
     opened: openedTemplate,
+
+    /** Shared by all templates of a request; what they refer to is loaded with each of them. */
+    shared,
 
     /** What these templates refer to, at any depth, as it is stored now. */
     async resolution(
       organizationId: string,
       templates: readonly OpenTemplate[],
-      dependsOn: DependsOn = () => {},
+      reading?: Reading,
     ): Promise<Resolution> {
-      const resolution = new Resolution(
-        { ...parts, ...sealing, opened: openedTemplate },
-        organizationId,
-        dependsOn,
-      );
+      const resolution = shared(organizationId, reading);
       await resolution.load(templates);
       return resolution;
     },
@@ -95,44 +122,82 @@ interface ResolutionParts
 export class Resolution {
   readonly #parts: ResolutionParts;
   readonly #organizationId: string;
-  readonly #dependsOn: DependsOn;
+  readonly #reading: Reading;
   readonly #nodes = new Map<string, Node>();
   readonly #vaults = new Map<string, OpenVault | null>();
   readonly #values = new Map<string, ResolvedTemplate | null>();
   readonly #chains = new Map<string, number>();
+  readonly #tooWide = new WeakSet<OpenTemplate>();
+  #loaded: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: ResolutionParts, organizationId: string, dependsOn: DependsOn) {
+  constructor(parts: ResolutionParts, organizationId: string, reading: Reading) {
     this.#parts = parts;
     this.#organizationId = organizationId;
-    this.#dependsOn = dependsOn;
+    this.#reading = reading;
   }
 
-  async load(templates: readonly OpenTemplate[]): Promise<void> {
-    let wanted = templates.flatMap(({ parts }) => referencesIn(parts));
+  /** Reads what they refer to and is not read yet. A template that reaches more than `most` is followed no further. */
+  load(templates: readonly OpenTemplate[], most = mostRead): Promise<void> {
+    // One after the other, so that none reads what another is reading.
+    const loading = this.#loaded.then(() => this.#load(templates, most));
+    this.#loaded = loading.catch(() => {});
+    return loading;
+  }
+
+  async #load(templates: readonly OpenTemplate[], most: number): Promise<void> {
+    let walks = templates.map(
+      (template): Walk => ({ template, reached: new Set(), next: referencesIn(template.parts) }),
+    );
     // A chain that is too long is not followed to its end.
-    for (let depth = 0; wanted.length > 0 && depth <= longestChain; depth++)
-      wanted = await this.#read(wanted);
+    for (let depth = 0; walks.length > 0 && depth <= longestChain; depth++) {
+      const within: Walk[] = [];
+      for (const walk of walks) {
+        await this.#reading.turns?.pause();
+        if (this.#isWithin(walk, most)) within.push(walk);
+      }
+      await this.#read(within.flatMap(({ next }) => next));
+      for (const walk of within) {
+        await this.#reading.turns?.pause();
+        walk.next = walk.next.flatMap(([, id]) => referencesIn(this.#nodes.get(id)?.parts ?? []));
+      }
+      walks = within.filter(({ next }) => next.length > 0);
+    }
   }
 
-  /** Reads what is not read yet, and returns what that refers to. */
-  async #read(wanted: readonly StoredReference[]): Promise<StoredReference[]> {
-    await this.#openVaults(wanted.map(([vaultId]) => vaultId));
-    const ids = [...new Set(wanted.map(([, id]) => id))].filter(id => !this.#nodes.has(id));
-    const further: StoredReference[] = [];
+  /** Keeps of what it reached next that which is new. */
+  #isWithin(walk: Walk, most: number): boolean {
+    const { template, reached, next } = walk;
+    walk.next = next.filter(([, id]) => reached.size <= most && !reached.has(id) && reached.add(id));
+    if (reached.size <= most) return true;
+    this.#tooWide.add(template);
+    return false;
+  }
+
+  async #read(wanted: readonly StoredReference[]): Promise<void> {
+    const unread = wanted.filter(([, id]) => !this.#nodes.has(id));
+    if (unread.length === 0) return;
+    await this.#openVaults(unread.map(([vaultId]) => vaultId));
+    const ids = distinctIds(unread);
     for (let at = 0; at < ids.length; at += rowsAtOnce) {
       const rows = await this.#parts.store.resources.secretsWithValues(
         this.#organizationId,
         ids.slice(at, at + rowsAtOnce),
       );
-      for (const found of rows) further.push(...this.#keep(this.#parts.stamps.resource.believe(found)));
+      await this.#reading.turns?.resume();
+      // What was found out without these no longer applies.
+      this.#values.clear();
+      this.#chains.clear();
+      for (const found of rows) {
+        await this.#reading.turns?.pause();
+        this.#keep(this.#parts.stamps.resource.believe(found));
+      }
     }
-    return further;
   }
 
   async #openVaults(ids: readonly string[]): Promise<void> {
     for (const id of new Set(ids)) {
       if (this.#vaults.has(id)) continue;
-      this.#dependsOn(id);
+      this.#reading.dependsOn?.(id);
       const row = await this.#parts.store.resources.vault(id);
       const isOwn = row?.organization_id === this.#organizationId;
       this.#vaults.set(
@@ -142,17 +207,16 @@ export class Resolution {
     }
   }
 
-  #keep(row: Found): readonly StoredReference[] {
+  #keep(row: Found): void {
     const vault = this.#vaults.get(row.vault_id);
-    if (vault == null) return [];
+    if (vault == null) return;
     const parts = this.#parts.opened(row, vault, row)?.parts ?? null;
     this.#nodes.set(row.id, { row, vault, parts });
-    return parts === null ? [] : referencesIn(parts);
   }
 
   /** Null if it can't be resolved now. */
   resolve(template: OpenTemplate): ResolvedTemplate | null {
-    return this.#resolved(template, new Set([template.id]));
+    return this.isTooWide(template) ? null : this.#resolved(template, new Set([template.id]));
   }
 
   #resolved({ vaultId, parts }: OpenTemplate, path: Set<string>): ResolvedTemplate | null {
@@ -186,6 +250,11 @@ export class Resolution {
     const target = found && { ...found, values: [found.value, ...found.values] };
     this.#values.set(id, target);
     return target;
+  }
+
+  /** Whether it reaches more than it was loaded with; what it reaches is then unknown. */
+  isTooWide(template: OpenTemplate): boolean {
+    return this.#tooWide.has(template);
   }
 
   /** Whether templates of a vault may refer to the secrets of another one. */

@@ -91,3 +91,8 @@ export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
 function placeOf(row: Pick<ResourceRow, 'id' | 'type'>, field: 'labels' | 'value' | 'template', version = 0) {
   return { type: row.type, resource: row.id, field, version };
 }
+
+/** Whether a vault demands review. */
+export function isReviewed({ attributes }: Pick<ResourceRow, 'attributes'>): boolean {
+  return attributes !== '{}' && (JSON.parse(attributes) as { review?: boolean }).review === true;
+}

@@ -1,7 +1,7 @@
 /** Secrets: values with versions. Seeing a secret and revealing its value are separate permissions. */
 import { type Caller, memberBehind } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { invalid } from '../../contract/errors.ts';
 import {
   datesOutOfOrder,
   type RevealedSecret,
@@ -13,23 +13,21 @@ import {
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { OneTimeCode } from '../../contract/vault-read.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import { isEnabled } from '../../store/schema/enabled.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
+import { bulkWritesWith, type SecretWrite } from './bulk-writes.ts';
 import type { Labelled } from './lookup.ts';
 import { codeOf } from './one-time-codes.ts';
-import { openedValuesWith } from './opened-values.ts';
+import { openedValuesWith, revealedAlong } from './opened-values.ts';
 import type { Records, Revise } from './records.ts';
+import type { Resolution } from './references.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 import { kindOf } from './templates.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
 
 export type Secrets = ReturnType<typeof secretsWith>;
-
-type Outcome = PromiseSettledResult<Secret>;
-
-export type SecretWrite = SecretCreate | { readonly id: string; readonly changes: SecretUpdate };
 
 const defaultContentType = 'text/plain';
 const namingOthers = { because: 'You can’t name another member as the owner' };
@@ -58,13 +56,22 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
     return fieldsOf(body);
   };
 
-  async function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
-    if (!('id' in item)) return records.creation(permit, item.vault_id, await newSecret(permit, item));
-    return records.revision(permit, 'secret', item.id, revising(permit, item.changes));
+  async function writeOf(
+    permit: MayWrite<'secret'>,
+    item: SecretWrite,
+    resolution?: Resolution,
+  ): Promise<Write<'secrets:write'>> {
+    if ('id' in item)
+      return records.revision(permit, 'secret', item.id, revising(permit, item.changes, resolution));
+    const draft = await newSecret(permit, item);
+    if (item.kind !== 'template') return records.creation(permit, item.vault_id, draft);
+    const { row } = await records.openVault(permit, item.vault_id);
+    const template = await records.links.parsed(permit.caller, row, item.value, null, resolution);
+    return records.creation(permit, item.vault_id, { ...draft, template });
   }
 
   /** The next revision, whose value is a template if it says so or was one before. */
-  function revising(permit: MayWrite<'secret'>, body: SecretUpdate): Revise {
+  function revising(permit: MayWrite<'secret'>, body: SecretUpdate, resolution?: Resolution): Revise {
     return async (row, vault) => {
       const before = kindOf(row);
       const { kind = before } = body;
@@ -72,46 +79,20 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
         throw invalid('value', 'must be given if the kind changes');
       const changes = await changing(permit, body)(row);
       if (kind === 'value' || body.value === undefined) return changes;
-      const template = await records.links.parsed(permit.caller, vault.row, body.value, row.id);
+      const { value } = body;
+      const template = await records.links.parsed(permit.caller, vault.row, value, row.id, resolution);
       return { ...changes, value: undefined, template };
     };
   }
 
   /** Others may change what it refers to until it is stored; then it is read again. */
-  async function createTemplate(permit: MayWrite<'secret'>, body: SecretCreate): Promise<Secret> {
-    return retryingStale(async () => {
-      const vault = await records.reopenVault(permit, body.vault_id);
-      const template = await records.links.parsed(permit.caller, vault.row, body.value, null);
-      const write = await records.creation(permit, body.vault_id, {
-        ...(await newSecret(permit, body)),
-        template,
-      });
+  function createTemplate(permit: MayWrite<'secret'>, body: SecretCreate): Promise<Secret> {
+    return retryingStale(async again => {
+      if (again) records.forgetVault(body.vault_id);
+      const write = await writeOf(permit, body);
       await records.storeAll(permit, 'secret.created', [write]);
       return presentSecret(write);
     });
-  }
-
-  /** Stores them in one transaction, whose refusal all share; null if a conflict may be due to just one. */
-  async function storeTogether(permit: MayWrite<'secret'>, items: readonly SecretWrite[]) {
-    const writes = await Promise.allSettled(items.map(item => writeOf(permit, item)));
-    const [first, ...others] = writes.flatMap(write => (write.status === 'fulfilled' ? write.value : []));
-    const stored = first && records.storeAll(permit, 'secret.updated', [first, ...others]);
-    const [unit] = await Promise.allSettled([stored]);
-    if (unit.status === 'rejected' && isConflict(unit.reason)) return null;
-    return writes.map(write => {
-      if (write.status === 'rejected') return write;
-      return unit.status === 'rejected' ? unit : { ...write, value: presentSecret(write.value) };
-    });
-  }
-
-  /** Writes to the same secret are stored in order, so that the first one with a name gets it. */
-  function storeOneByOne(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]> {
-    const inOrder = new KeyedLock();
-    const stored = items.map(item => {
-      const about = 'id' in item ? item.id : `${item.vault_id} ${item.name}`;
-      return inOrder.take(about, () => storeAlone(permit, item));
-    });
-    return Promise.allSettled(stored);
   }
 
   function storeAlone(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Secret> {
@@ -132,25 +113,7 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
       return presentSecret(await records.revise(permit, 'secret', id, revising(permit, body)));
     },
 
-    /**
-     * Creates and updates many secrets. Those that can be stored are stored in one transaction; if one of them
-     * conflicts, each is stored by itself. Either way, each has its own outcome.
-     */
-    async writeAll(permit: MayWrite<'secret'>, items: readonly SecretWrite[]): Promise<Outcome[]> {
-      const outcomes = new Map<SecretWrite, Outcome>();
-      const note = (written: readonly SecretWrite[], of: readonly Outcome[]) =>
-        written.forEach((item, at) => void outcomes.set(item, of[at]!));
-      const values = items.filter(item => !isTemplate(item));
-      note(values, (await storeTogether(permit, values)) ?? (await storeOneByOne(permit, values)));
-      // A template may refer to any of the others, so those that fail are tried again after the others.
-      let left = items.filter(isTemplate);
-      for (let before = -1; left.length > 0 && left.length !== before; ) {
-        before = left.length;
-        for (const item of left) note([item], await Promise.allSettled([storeAlone(permit, item)]));
-        left = left.filter(item => isInvalid(outcomes.get(item)!));
-      }
-      return items.map(item => outcomes.get(item)!);
-    },
+    writeAll: bulkWritesWith(records, { writeOf, storeAlone, present: presentSecret }),
 
     async reveal(
       permit: Permit<'secrets:reveal'>,
@@ -162,16 +125,16 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
       const version = await records.versionOf(row, wanted ?? row.version);
       const vault = await records.vaultOf(row);
       const labels = records.openLabels(row, vault.sealer);
-      const { targets, value } = await opening.value(permit.caller, row, vault, version, resolve);
+      const opened = await opening.value(permit.caller, row, vault, version, resolve);
       const revealed = revealedOf(row, version.version);
       const open = () => ({
         ...presentSecret({ row, labels }),
         version: version.version,
         kind: kindOf(version),
         content_type: contentTypeOf(version, row),
-        value: value(),
+        value: opened.value(),
       });
-      return guard.reveal(permit, 'secret.revealed', [revealed], open, targets);
+      return guard.reveal(permit, 'secret.revealed', [revealed], open, revealedAlong([opened]));
     },
 
     /** The current one-time code of a secret that is an `otpauth://totp/` address. Its use is recorded first. */
@@ -179,9 +142,9 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
       const row = await records.find(permit, 'secret', id);
       const version = await records.versionOf(row, row.version);
       const vault = await records.vaultOf(row);
-      const { targets, value } = await opening.value(permit.caller, row, vault, version);
-      const show = () => codeOf(value(), now(), 'value');
-      return guard.reveal(permit, 'secret.code_shown', [revealedOf(row)], show, targets);
+      const opened = await opening.value(permit.caller, row, vault, version);
+      const show = () => codeOf(opened.value(), now(), 'value');
+      return guard.reveal(permit, 'secret.code_shown', [revealedOf(row)], show, revealedAlong([opened]));
     },
 
     versions: (permit: Permit<'secrets:read'>, id: string, query: PageQuery): Promise<List<Version>> =>
@@ -218,21 +181,6 @@ function fieldsOf(body: SecretUpdate): ResourceChanges {
   };
 }
 
-function isTemplate(item: SecretWrite): boolean {
-  return ('id' in item ? item.changes : item).kind === 'template';
-}
-
-function isInvalid(outcome: Outcome): boolean {
-  const { status } = outcome;
-  return (
-    status === 'rejected' && outcome.reason instanceof Failure && outcome.reason.code === 'INVALID_REQUEST'
-  );
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof Failure && error.code === 'CONFLICT';
-}
-
 /** The current version has the secret's content type, which may have changed since the value was written. */
 function contentTypeOf(version: VersionRow, row: ResourceRow): string {
   return (version.version === row.version ? row.content_type : version.content_type)!;
@@ -266,7 +214,7 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     tags: labels.tags,
     note: labels.description,
     owner_id: ownerOf(row),
-    enabled: row.enabled === 1,
+    enabled: isEnabled(row),
     activation_date: isoOrNull(row.activation_date),
     expiration_date: isoOrNull(row.expiration_date),
     version: row.version,

@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
-import type { LinkedSecret, SecretLinks } from '../../contract/secrets.ts';
+import type { LinkedSecret, SecretLinks, VaultLinks } from '../../contract/secrets.ts';
 import { longestChain } from '../../contract/templates.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -27,7 +27,7 @@ interface Linked {
   readonly direct: boolean;
 }
 
-export function usedByWith({ store, stamps, now }: Parts, records: Records) {
+export function usedByWith({ store, stamps, guard, now }: Parts, records: Records) {
   async function* referrersOf(id: string): AsyncIterable<ResourceRow> {
     for (let before: string | undefined; ; ) {
       const rows = await store.references.referrers(id, before, rowsAtOnce);
@@ -87,6 +87,24 @@ export function usedByWith({ store, stamps, now }: Parts, records: Records) {
   }
 
   return {
+    /** The templates of other vaults that can't be resolved without this one. */
+    async ofVault(
+      permit: Permit<'vaults:read'>,
+      reading: Permit<'secrets:read'>,
+      id: string,
+    ): Promise<VaultLinks> {
+      const vault = await records.find(await guard.within(permit, reading), 'vault', id);
+      const rows = await store.references.intoVault(vault.id, mostRead + 1);
+      const found = new Map<string, Pick<Linked, 'row' | 'direct'>>();
+      for (const { target_id, ...stored } of rows.slice(0, mostRead)) {
+        const row = stamps.resource.believe<ResourceRow>(stored);
+        if (targetIdsOf(row).includes(target_id) && allows(permit.caller, 'secrets:read', row.vault_id))
+          found.set(row.id, { row, direct: true });
+      }
+      const used_by = await shown(permit.caller, [...found.values()].slice(0, mostShown));
+      return { used_by, complete: rows.length <= mostRead && found.size <= mostShown };
+    },
+
     async of(permit: Permit<'secrets:read'>, id: string): Promise<SecretLinks> {
       const { caller } = permit;
       const row = await records.find(permit, 'secret', id);

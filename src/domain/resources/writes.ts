@@ -6,22 +6,25 @@
 import type { Caller, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
+import type { ProposedChange } from '../../contract/proposals.ts';
 import type { Tags } from '../../contract/text.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { EventRow } from '../../store/records/outbox.ts';
 import type { TagRow } from '../../store/records/resource-changes.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import { isEnabled, switched } from '../../store/schema/enabled.ts';
 import { eventOf } from '../kernel/events.ts';
 import type { ChangeAction } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
 import { named } from '../kernel/row-check.ts';
-import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { MaybeAllowed, Reviewed, SubjectChange } from '../kernel/subjects.ts';
+import { actionOfVerb, differenceOf } from './differences.ts';
 import type { LinkedTemplate } from './links.ts';
 import type { Labelled } from './lookup.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
 import { subjectOf } from './subject.ts';
-import { attributesWith, kindOf } from './templates.ts';
+import { attributesWith, kindOf, referableFrom, targetIdsOf } from './templates.ts';
 
 /** Omitted fields don't change. A value creates a new version. */
 export interface ResourceChanges {
@@ -37,6 +40,8 @@ export interface ResourceChanges {
   readonly expirationDate?: number | null | undefined;
   readonly contentType?: string | null | undefined;
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  /** Only of vaults. */
+  readonly review?: boolean | undefined;
   readonly value?: string | undefined;
   /** In place of a value. */
   readonly template?: LinkedTemplate | undefined;
@@ -52,28 +57,51 @@ export interface NewResource<T extends ResourceKind = ResourceKind> extends Reso
   readonly value: string;
 }
 
+/** A write as data: everything that is needed to do it later, exactly as it was judged, and what is shown of it. */
+export type ProposedWrite = { readonly verb: AuditAction; readonly shown: ProposedChange } & (
+  | { readonly do: 'create'; readonly draft: NewResource }
+  | { readonly do: 'update'; readonly revision: number; readonly changes: ResourceChanges }
+  | { readonly do: 'remove'; readonly revision: number; readonly purge: boolean }
+  | { readonly do: 'restore'; readonly revision: number }
+);
+
+/** A write, in the vault as it was judged. */
+export interface PlacedWrite {
+  readonly vault: OpenVault;
+  readonly write: ProposedWrite;
+}
+
+/** Throws if the write became a proposal: see `review.ts`. */
+export type PassReview = <A extends ChangeAction>(
+  permit: Permit<A>,
+  places: readonly PlacedWrite[],
+) => Promise<Reviewed>;
+
 /** A new resource, or the next revision of one. */
 export interface Write<A extends Action = never> extends Labelled {
   readonly subject: SubjectChange<A>;
   readonly version: VersionRow | null;
   /** What a template refers to; null if that doesn't change. */
   readonly targetIds: readonly string[] | null;
-  readonly conditions: readonly Statement[];
+  /** Stored only if these are as they were read. */
+  readonly dependsOn: readonly ResourceRow[];
   /** Null if they don't change. */
   readonly tags: readonly TagRow[] | null;
   readonly event: EventRow;
-  /** The vault of a new resource, which is stored only if its vault is still as it was read; null for a revision. */
-  readonly vault: ResourceRow | null;
+  /** Its vault; the write is stored only if that is still as it was read. */
+  readonly vault: OpenVault;
+  readonly proposed: (verb: AuditAction) => ProposedWrite;
   /** Stored in the same transaction. Each was found or created with its own permit. */
   readonly beside: readonly Write<ChangeAction>[];
 }
 
 export type Writes = ReturnType<typeof writesWith>;
 
-export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing: Sealing) {
+export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing: Sealing, pass: PassReview) {
   const { openLabels, sealLabels, tagRows, versionOf } = sealing;
 
-  function creation(caller: Caller, { row: vault, sealer }: OpenVault, draft: NewResource): Write {
+  function creation(caller: Pick<Caller, 'id'>, place: OpenVault, draft: NewResource): Write {
+    const { row: vault, sealer } = place;
     const id = draft.id ?? newId();
     const labels = { tags: draft.tags ?? {}, description: draft.note ?? '' };
     const row = stamps.resource.create(now(), {
@@ -82,34 +110,41 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       vault_id: vault.id,
       type: draft.type,
       ...named(draft.name),
-      enabled: flagOf(draft.enabled) ?? 1,
       activation_date: draft.activationDate ?? null,
       expiration_date: draft.expirationDate ?? null,
       content_type: draft.contentType ?? null,
-      attributes: revisedAttributes({ type: draft.type, attributes: '{}' }, draft),
+      ...describedAs({ type: draft.type, enabled: 1, attributes: '{}' }, draft),
       labels: sealLabels({ id, type: draft.type }, sealer, labels),
       vault_key: null,
       version: 1,
       deleted_at: null,
     });
     const { template } = draft;
+    const { type, name } = row;
     return write(row, labels, {
-      subject: subjectOf(row),
+      subject: { ...subjectOf(row), ...givenBy(null, row, template) },
       version: versionOf(caller, row, sealer, template?.text ?? draft.value),
       tags: tagRows(row, labels.tags),
-      vault,
+      vault: place,
       targetIds: template?.targetIds ?? null,
-      conditions: template?.conditions ?? [],
+      dependsOn: template?.dependsOn ?? [],
       beside: [],
+      proposed: verb => ({
+        do: 'create',
+        verb,
+        draft: { ...asData(draft), value: template === undefined ? draft.value : '', id },
+        shown: shownOf(verb, { type, id, name }, true, differenceOf(null, { row, labels })),
+      }),
     });
   }
 
   function revision<A extends Action>(
     caller: Pick<Caller, 'id'>,
     before: MaybeAllowed<ResourceRow, A>,
-    { sealer }: OpenVault,
+    vault: OpenVault,
     { beside = [], ...wanted }: ResourceChanges,
   ): Write<A> {
+    const { sealer } = vault;
     const old = openLabels(before, sealer);
     const description = wanted.description ?? wanted.note ?? old.description;
     const labels = { tags: wanted.tags ?? old.tags, description };
@@ -120,13 +155,25 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const text = template?.text ?? wanted.value;
     const wasTemplate = before.type === 'secret' && kindOf(before) === 'template';
     return write(row, labels, {
-      subject: { ...subjectOf<A>(row), details },
+      subject: { ...subjectOf<A>(row), details, ...givenBy(before, row, template) },
       version: text === undefined ? null : versionOf(caller, row, sealer, text),
       tags: wanted.tags === undefined ? null : tagRows(row, wanted.tags),
-      vault: null,
+      vault,
       beside,
       targetIds: template?.targetIds ?? (text !== undefined && wasTemplate ? [] : null),
-      conditions: template?.conditions ?? [],
+      dependsOn: template?.dependsOn ?? [],
+      proposed: verb => ({
+        do: 'update',
+        verb,
+        revision: before.revision,
+        changes: asData(wanted),
+        shown: shownOf(
+          verb,
+          before,
+          isNewVersion(wanted),
+          differenceOf({ row: before, labels: old }, { row, labels }),
+        ),
+      }),
     });
   }
 
@@ -140,7 +187,10 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     return { row, labels, event, ...rest };
   }
 
-  /** Stores all or none. Throws StaleChange if one, or the vault of a new one, changed since it was read. */
+  /**
+   * Stores all or none. Throws StaleChange if one of them, or its vault, changed since it was read, and ProposalMade if
+   * its vault demands review: those of one such vault are not to be mixed with others.
+   */
   async function storeAll<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -148,7 +198,9 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   ): Promise<void> {
     const [first] = writes;
     const all = writes.flatMap(write => [write, ...write.beside]);
+    const reviewed = await pass(permit, placesOf(verb, all));
     await guard.change<ChangeAction>(permit, verb, {
+      reviewed,
       subjects: [first.subject, ...all.slice(1).map(({ subject }) => subject)],
       statements: statementsOf(all),
       touches: [...new Set(all.map(({ row }) => row.vault_id))],
@@ -156,16 +208,15 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   }
 
   function statementsOf(writes: readonly Write<Action>[]): Statement[] {
-    const created = writes.filter(({ vault }) => vault !== null);
-    const revised = writes.filter(({ vault }) => vault === null);
+    const created = writes.filter(({ row }) => row.revision === 1);
+    const revised = writes.filter(({ row }) => row.revision !== 1);
     const rows = created.map(({ row }) => row);
     const versions = writes.flatMap(({ version }) => version ?? []);
     return [
-      ...unchanged(created.map(({ vault }) => vault!)),
       ...(rows.length === 0 ? [] : [store.resources.insert(...rows), store.resources.count(rows, 1)]),
       ...revised.map(({ row }) => store.resources.update(row)),
       // After the updates, so that no write depends on what another one of the same transaction changes.
-      ...writes.flatMap(({ conditions }) => conditions),
+      ...conditionsOf(writes),
       ...(versions.length === 0 ? [] : [store.resources.insertVersion(...versions)]),
       ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
       ...writes.flatMap(referenceStatements),
@@ -174,16 +225,19 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     ];
   }
 
-  function referenceStatements({ row, vault, targetIds }: Write<Action>): Statement[] {
-    if (targetIds === null) return [];
-    const remove = vault === null ? [store.references.remove(row.id)] : [];
-    return targetIds.length === 0 ? remove : [...remove, store.references.add(row.id, targetIds)];
+  /** One for each row, in the order of their ids, so that transactions that lock the same rows don't wait in a circle. */
+  function conditionsOf(writes: readonly Write<Action>[]): Statement[] {
+    const rows = writes.flatMap(({ dependsOn }) => dependsOn);
+    const distinct = new Map(rows.map(({ id, revision }) => [`${id} ${revision}`, { id, revision }]));
+    return [...distinct]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, row]) => store.conditions.unchanged([{ table: 'resources', ...row }], 'stale'));
   }
 
-  function unchanged(vaults: readonly ResourceRow[]): Statement[] {
-    return [...new Set(vaults)].map(({ id, revision }) =>
-      store.conditions.unchanged([{ table: 'resources', id, revision }], 'stale'),
-    );
+  function referenceStatements({ row, targetIds }: Write<Action>): Statement[] {
+    if (targetIds === null) return [];
+    const remove = row.revision === 1 ? [] : [store.references.remove(row.id)];
+    return targetIds.length === 0 ? remove : [...remove, store.references.add(row.id, targetIds)];
   }
 
   function tagStatements(rows: readonly TagRow[]): Statement[] {
@@ -193,15 +247,29 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   return { creation, revision, storeAll, statementsOf, tagStatements };
 }
 
+/**
+ * A vault that lets more vaults refer to it grants their readers what it contains, and a template that refers to more
+ * secrets of other vaults grants its readers those, until a person ends that.
+ */
+export function givenBy(
+  before: Pick<ResourceRow, 'attributes'> | null,
+  after: ResourceRow,
+  template?: Pick<LinkedTemplate, 'givenIds'>,
+): Required<Pick<SubjectChange, 'lasts'>> {
+  const isVault = after.type === 'vault';
+  const given = isVault ? referableFrom(after) : (template?.givenIds ?? []);
+  const held = before === null ? [] : isVault ? referableFrom(before) : targetIdsOf(before);
+  return { lasts: given.every(id => held.includes(id)) ? 'as before' : 'without end' };
+}
+
 function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<ResourceRow> {
   const or = <T>(value: T | undefined, otherwise: T): T => (value === undefined ? otherwise : value);
   return {
     ...named(wanted.name ?? before.name),
-    enabled: or(flagOf(wanted.enabled), before.enabled),
     activation_date: or(wanted.activationDate, before.activation_date),
     expiration_date: or(wanted.expirationDate, before.expiration_date),
     content_type: or(wanted.contentType, before.content_type),
-    attributes: revisedAttributes(before, wanted),
+    ...describedAs(before, wanted),
     version: isNewVersion(wanted) ? before.version + 1 : before.version,
   };
 }
@@ -210,13 +278,20 @@ function isNewVersion({ value, template }: ResourceChanges): boolean {
   return value !== undefined || template !== undefined;
 }
 
+/** A template is linked again when the write is done. */
+function asData<C extends ResourceChanges>(changes: C): C {
+  const { template } = changes;
+  return template === undefined ? changes : { ...changes, template: { ...template, dependsOn: [] } };
+}
+
 /** A new value decides what kind of secret it is; whatever else is there stays. */
 function revisedAttributes(
   before: Pick<ResourceRow, 'type' | 'attributes'>,
   wanted: ResourceChanges,
 ): string {
-  const { attributes, ownerId } = wanted;
+  const { attributes, ownerId, review } = wanted;
   const given = attributes === undefined ? before.attributes : JSON.stringify(attributes);
+  if (review !== undefined) return JSON.stringify({ ...JSON.parse(given), review });
   const isValue = before.type === 'secret' && isNewVersion(wanted);
   const references = wanted.template?.targetIds ?? null;
   const changed = isValue ? JSON.stringify(attributesWith({ attributes: given }, references)) : given;
@@ -225,8 +300,33 @@ function revisedAttributes(
   return JSON.stringify(ownerId === null ? others : { ...others, owner_id: ownerId });
 }
 
-function flagOf(value: boolean | undefined): 0 | 1 | undefined {
-  return value === undefined ? undefined : value ? 1 : 0;
+export function placesOf(verb: AuditAction, writes: readonly Write<Action>[]): PlacedWrite[] {
+  return writes.map(({ vault, subject, proposed }) => ({ vault, write: proposed(subject.verb ?? verb) }));
+}
+
+export function shownOf(
+  verb: AuditAction,
+  { type, id, name }: { readonly type: string; readonly id: string; readonly name: string },
+  new_value = false,
+  difference: ProposedChange['difference'] = [],
+): ProposedChange {
+  return {
+    action: actionOfVerb(verb),
+    type: type as ProposedChange['type'],
+    id,
+    name,
+    new_value,
+    difference,
+  };
+}
+
+function describedAs(
+  before: Pick<ResourceRow, 'type' | 'attributes' | 'enabled'>,
+  wanted: ResourceChanges,
+): Pick<ResourceRow, 'attributes' | 'enabled'> {
+  const attributes = revisedAttributes(before, wanted);
+  const isTemplate = before.type === 'secret' && kindOf({ attributes }) === 'template';
+  return switched(wanted.enabled ?? isEnabled(before), isTemplate, attributes);
 }
 
 function changedMembers(wanted: ResourceChanges): string[] {

@@ -24,7 +24,10 @@ export interface UseRefusal {
   readonly reason: string;
 }
 
-type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'>;
+type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'> & {
+  /** A body that arrived as it is. */
+  readonly bytes?: Buffer | undefined;
+};
 
 const longestPath = 1024;
 /** What a path must not hide: escaped separators, dots and control characters, and characters that servers strip. */
@@ -67,16 +70,24 @@ function parsedUrl(text: string): URL {
   return url;
 }
 
-function parsedBody({ body, body_base64 }: Pick<Sent, 'body' | 'body_base64'>): Buffer | null {
+function parsedBody({
+  body,
+  body_base64,
+  bytes,
+}: Pick<Sent, 'body' | 'body_base64' | 'bytes'>): Buffer | null {
   if (body !== undefined && body_base64 !== undefined)
     throw invalid('body_base64', 'can’t be combined with body');
-  if (body === undefined && body_base64 === undefined) return null;
-  const sent = body === undefined ? Buffer.from(body_base64!, 'base64') : Buffer.from(body, 'utf8');
+  const sent = bytes ?? (body === undefined ? fromBase64(body_base64) : Buffer.from(body, 'utf8'));
+  if (sent === null) return null;
   const text = unescaped(sent);
   if (overridingField.test(text) || verbField.test(text)) {
     throw invalid('body', 'must not override the HTTP method');
   }
   return sent;
+}
+
+function fromBase64(text: string | undefined): Buffer | null {
+  return text === undefined ? null : Buffer.from(text, 'base64');
 }
 
 /** False for overlong encodings too, because some servers decode them to separators. */

@@ -5,14 +5,17 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { Failure, invalid } from '../../contract/errors.ts';
-import type { KeyOperation, UseAlgorithm } from '../../contract/use-names.ts';
+import type { RuledOperation, UseAlgorithm } from '../../contract/use-names.ts';
 import type { DecryptCall, ShownRequest, SignCall, VerifyCall } from '../../contract/uses.ts';
+import type { KeyVersion } from '../../material/operations/key-operations.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
+import { kidOf } from '../resources/key-operations.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import type { Concurrency } from './concurrency.ts';
+import { type KeyOperationRequest, operationUsesWith } from './operation-uses.ts';
 import {
   type Deed,
   type Identified,
@@ -35,12 +38,14 @@ interface KeyUseRequest extends RequestFacts {
 
 export interface KeyUses {
   readonly use: (request: KeyUseRequest) => Promise<UseResult<object>>;
+  /** Without use rules: by the operations that the access key is restricted to. */
+  readonly operate: (request: KeyOperationRequest) => Promise<UseResult<object>>;
 }
 
 /** The same for requests whose access key was identified. */
 export type IdentifiedKeyUses = ReturnType<typeof keyUsesWith>;
 
-const done: Readonly<Record<KeyOperation, string>> = {
+const done: Readonly<Record<RuledOperation, string>> = {
   sign: 'signed',
   verify: 'verified',
   decrypt: 'decrypted',
@@ -84,22 +89,41 @@ export function keyUsesWith(parts: UseParts & { readonly slots: Concurrency }) {
     vault: OpenVault,
     jobs: ReturnType<typeof workers.of>,
   ) {
-    if (operation === 'verify') {
-      const { public_pem } = keyAttributes(row);
-      return { valid: await jobs.verifyWith(public_pem, call.alg, input, call.signature) };
-    }
-    if (keyAttributes(row).holds === 'public') throw invalid('key', 'has no private key');
-    const pem = visibility.present.value(row, vault);
-    if (operation === 'decrypt') return { plaintext: await jobs.decryptWith(pem, call.alg, input) };
-    const signature = await jobs.signWith(pem, call.alg, input);
-    if (call.claims === undefined) return { signature, token: null };
-    return { signature: null, token: `${Buffer.from(input, 'base64url')}.${signature}` };
+    const proof = operation === 'verify' ? call.signature : undefined;
+    const asked = { alg: call.alg, version: row.version, value: input, signature: proof };
+    const job = {
+      operation,
+      keyId: row.id,
+      versions: [keyOf(operation, row, vault)],
+      inputs: [asked],
+    } as const;
+    const [output] = await jobs.operateKey(job);
+    if ('refused' in output!) throw refusalOf(output.refused);
+    if ('valid' in output!) return { valid: output.valid };
+    const { value } = output!;
+    if (operation === 'decrypt') return { plaintext: value };
+    if (operation === 'verify' || call.claims === undefined) return { signature: value, token: null };
+    return { signature: null, token: `${Buffer.from(input, 'base64url')}.${value}` };
+  }
+
+  /** The current version; its private key is opened only if the operation needs it. */
+  function keyOf(operation: RuledOperation, row: VerifiedResource, vault: OpenVault): KeyVersion {
+    const { holds, key_type, public_pem } = keyAttributes(row);
+    if (operation !== 'verify' && holds === 'public') throw invalid('key', 'has no private key');
+    const value = operation === 'verify' ? null : visibility.present.value(row, vault);
+    return { version: row.version, keyType: key_type, value, publicPem: public_pem };
   }
 
   return {
     use: (request: Identified<KeyUseRequest>): Promise<UseResult<object>> =>
       using.run(request, deed => perform(deed, request)),
+    operate: operationUsesWith({ ...parts, using, usable }),
   };
+}
+
+/** The input of a decryption has a name of its own here. */
+function refusalOf({ field, reason }: { readonly field: string; readonly reason: string }): Failure {
+  return invalid(field === 'value' ? 'ciphertext' : field, reason);
 }
 
 function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRule {
@@ -118,7 +142,7 @@ function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRu
 function inputOf(
   { operation, call }: KeyCall,
   { jwt }: KeyRule,
-  { id }: VerifiedResource,
+  { id, version }: VerifiedResource,
   now: number,
 ): string {
   if (operation === 'verify') return call.message;
@@ -127,7 +151,7 @@ function inputOf(
     throw invalid('message', 'is required unless claims is given; not both');
   }
   if (call.claims !== undefined)
-    return tokenPart({ alg: call.alg, kid: id, claims: call.claims, shape: jwt, now });
+    return tokenPart({ alg: call.alg, kid: kidOf(id, version), claims: call.claims, shape: jwt, now });
   if (jwt !== null) throw invalid('claims', 'is required: the rule signs only JSON Web Tokens');
   return call.message!;
 }

@@ -1,6 +1,6 @@
 /**
- * The parts that all uses of secrets and keys share: whether the access key may use at all, its limits, and the two
- * entries in the request log, one before and one after. A refusal has one entry. The access key was identified by the
+ * The parts that all uses of secrets and keys share: whether the access key may use at all, its limits, and the entries
+ * in the request log: one with the outcome, and another one before it if the use begins with it. A refusal has one entry. The access key was identified by the
  * plane that received the request.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
@@ -30,8 +30,8 @@ export interface Deed {
   readonly origin: Origin;
   /** What the log states about it, as far as it is known. */
   requested: string;
-  /** Resolves once the entry is in the log; nothing may be sent before that. */
-  begin(): Promise<void>;
+  /** Resolves with the receipt once the entry is in the log; nothing may be sent before that. */
+  begin(): Promise<string>;
 }
 
 interface UseDone<T> extends LogReference {
@@ -41,6 +41,24 @@ interface UseDone<T> extends LogReference {
 
 export type UseResult<T> = UseDone<T> | ReadRefusal;
 
+/** What a request must be allowed, and how many uses it counts as. */
+interface Admission {
+  readonly may: (reader: Reader) => void;
+  readonly count: number;
+}
+
+/** One use under a use rule. */
+const byRules: Admission = {
+  count: 1,
+  may: ({ mayUse }) => {
+    if (mayUse) return;
+    throw new Failure('FORBIDDEN', {
+      message: 'Forbidden: the access key may not use secrets or keys',
+      because: 'may_not_use',
+    });
+  },
+};
+
 /** The status of the entry written before a call is sent: processing. */
 const begun = 102;
 
@@ -48,23 +66,23 @@ export function recordedUsesWith(parts: UseParts) {
   const { ledger, newId } = parts;
   const limits = keyLimitsWith(parts);
 
-  async function admit({ reader, sender }: Identified<RequestFacts>, findings: Findings): Promise<void> {
+  async function admit(
+    { reader, sender }: Identified<RequestFacts>,
+    findings: Findings,
+    { may, count }: Admission,
+  ): Promise<void> {
     identify(findings, reader);
-    if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit);
+    if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit, count);
     if (reader.maxUses !== null) {
-      await limits.countUse(reader, { ...sender, requestId: findings.requestId! });
+      await limits.countUse(reader, { ...sender, requestId: findings.requestId! }, count);
     }
-    if (!reader.mayUse) {
-      throw new Failure('FORBIDDEN', {
-        message: 'Forbidden: the access key may not use secrets or keys',
-        because: 'may_not_use',
-      });
-    }
+    may(reader);
   }
 
   async function run<T>(
     request: Identified<RequestFacts>,
     perform: (deed: Deed) => Promise<T>,
+    admission: Admission = byRules,
   ): Promise<UseResult<T>> {
     const findings = newFindings(request);
     const requestId = findings.requestId ?? newId();
@@ -78,11 +96,11 @@ export function recordedUsesWith(parts: UseParts) {
       get requested() {
         return findings.requested;
       },
-      begin: async () => void (await ledger.record(entryOf(request, findings, begun))),
+      begin: () => ledger.record(entryOf(request, findings, begun)),
     };
     let done: { answer: T } | { failure: Failure };
     try {
-      await admit(request, findings);
+      await admit(request, findings, admission);
       done = { answer: await perform(deed) };
     } catch (error) {
       done = { failure: error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error }) };

@@ -5,6 +5,7 @@ import { iso } from '../../contract/text.ts';
 import { decryptionAlgorithms, signingAlgorithms, type UseAlgorithm } from '../../contract/use-names.ts';
 import type { UseRule, UseRuleUpdate } from '../../contract/use-rules.ts';
 import type { UseRuleRow } from '../../store/records/use-rules.ts';
+import { type WrittenBy, writersOf } from '../kernel/written-by.ts';
 
 type Decided = Omit<
   UseRule,
@@ -33,10 +34,12 @@ interface Named extends Pick<Fields, 'approval' | 'rate_limit'> {
   readonly id: string;
   readonly name: string;
   readonly revision: number;
+  /** Whoever created or changed it. */
+  readonly writers: readonly string[];
 }
 
 /** The rule of a secret: the calls made with it. */
-export type CallRule = Named & Given<(typeof callFields)[number]> & Pick<Fields, 'store'>;
+export type CallRule = Named & Given<(typeof callFields)[number]> & Pick<Fields, 'store' | 'gateway'>;
 /** The rule of a key: the operations with it. */
 export type KeyRule = Named & Given<(typeof keyFields)[number]> & Pick<Fields, 'jwt'>;
 
@@ -62,6 +65,7 @@ const none: Fields = {
   binary: null,
   response: null,
   store: null,
+  gateway: null,
   timeout: null,
   operations: null,
   algorithms: null,
@@ -71,8 +75,20 @@ const none: Fields = {
 };
 const names = Object.keys(none) as (keyof Fields)[];
 
+/** As it is stored. */
+type StoredFields = Fields & { readonly written_by?: WrittenBy };
+
 export function fieldsIn({ rule }: Pick<UseRuleRow, 'rule'>): Fields {
-  return JSON.parse(rule) as Fields;
+  const { written_by: _, ...fields } = JSON.parse(rule) as StoredFields;
+  return { ...none, ...fields };
+}
+
+export function writtenIn({ rule }: Pick<UseRuleRow, 'rule'>): WrittenBy | undefined {
+  return (JSON.parse(rule) as StoredFields).written_by;
+}
+
+export function ruleText(fields: Fields, written_by: WrittenBy): string {
+  return JSON.stringify({ ...fields, written_by } satisfies StoredFields);
 }
 
 export function callRuleOf(row: UseRuleRow): CallRule {
@@ -83,8 +99,9 @@ export function keyRuleOf(row: UseRuleRow): KeyRule {
   return { ...named(row), ...fieldsIn(row) } as KeyRule;
 }
 
-function named({ id, name, revision }: UseRuleRow) {
-  return { id, name, revision };
+function named(row: UseRuleRow) {
+  const { id, name, revision } = row;
+  return { id, name, revision, writers: writersOf(row, writtenIn(row)) };
 }
 
 /** Fields that the body omits don't change; in a new rule they have their defaults. */
@@ -109,7 +126,9 @@ export function checkFields(fields: Fields, type: 'secret' | 'key', egress: Egre
 const jsonPointer = /^(?:\/(?:[^~/]|~[01])+)+$/;
 
 function checkCall(fields: Fields, egress: Egress): void {
-  const { hosts, response, store, jwt } = fields;
+  const { hosts, response, store, jwt, gateway } = fields;
+  if (gateway !== null && response === 'store')
+    throw invalid('gateway', 'can’t be combined with response store');
   if (jwt !== null) throw invalid('jwt', 'is not used by a rule for a secret');
   for (const host of hosts!) {
     const refusal = egress.refusalOf(new URL(host.startsWith('http://') ? host : `https://${host}`));
@@ -140,7 +159,8 @@ function checkPlace({ place, request_headers, methods }: Fields): void {
   }
 }
 
-function checkKey({ operations, algorithms, jwt, store }: Fields): void {
+function checkKey({ operations, algorithms, jwt, store, gateway }: Fields): void {
+  if (gateway !== null) throw invalid('gateway', 'is not used by a rule for a key');
   if (store !== null) throw invalid('store', 'is not used by a rule for a key');
   const signs = operations!.some(operation => operation !== 'decrypt');
   const isOf = (list: readonly UseAlgorithm[]) => algorithms!.some(one => list.includes(one));

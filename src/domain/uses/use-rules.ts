@@ -14,10 +14,19 @@ import { type Permit, vaultsAsked } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import { writtenBy } from '../kernel/written-by.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 import { parsedCall } from './judging.ts';
-import { callRuleOf, changedFields, checkFields, fieldsIn, presentUseRule } from './rule-records.ts';
+import {
+  callRuleOf,
+  changedFields,
+  checkFields,
+  fieldsIn,
+  presentUseRule,
+  ruleText,
+  writtenIn,
+} from './rule-records.ts';
 import { verdictOf } from './verdicts.ts';
 
 export type UseRules = ReturnType<typeof rulesForUseWith>;
@@ -86,7 +95,7 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) 
         resource_id: resource.id,
         resource_type: type,
         ...named(body.name),
-        rule: JSON.stringify(changedFields(null, body, type)),
+        rule: ruleText(changedFields(null, body, type), writtenBy(caller, null)),
         created_by: caller.id,
       });
       await checked(permit, row);
@@ -97,10 +106,13 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) 
 
     async update(permit: Writing, id: string, body: UseRuleUpdate): Promise<UseRule> {
       return revise(permit, id, 'use-rule.updated', async (before, next) => {
-        const fields = changedFields(fieldsIn(before), body, before.resource_type);
-        const row = next({ ...named(body.name ?? before.name), rule: JSON.stringify(fields) });
+        const earlier = fieldsIn(before);
+        const fields = changedFields(earlier, body, before.resource_type);
+        const rule = ruleText(fields, writtenBy(permit.caller, before, writtenIn(before)));
+        const row = next({ ...named(body.name ?? before.name), rule });
         await checked(permit, row);
-        return { row, ...touching(row), lasts: row.rule === before.rule ? 'as before' : 'without end' };
+        const isSame = JSON.stringify(fields) === JSON.stringify(earlier);
+        return { row, ...touching(row), lasts: isSame ? 'as before' : 'without end' };
       });
     },
 

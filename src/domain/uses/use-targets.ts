@@ -28,7 +28,7 @@ const mostOfVault = 50;
 /** In bytes of a sealed value: tokens and private keys are shorter. */
 const longestKept = 8 * 1024;
 
-type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
+export type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
 
 /** Finds resources of one kind by name; keys also by id. */
 export function targetsOfUsesWith<Rule>(

@@ -1,0 +1,73 @@
+/**
+ * Operations with keys for services: an access key does what its restriction `operations` names, without use rules.
+ * Without that restriction it only verifies and encrypts, as anyone with the public key can. Each request has one entry
+ * in the log, with the key, the versions, the algorithms and the sizes, and never an input; it is durable before the
+ * result is returned.
+ */
+import { type Reader, readerMayOperate } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { KeyOperationCall } from '../../contract/key-operations.ts';
+import type { KeyOperation } from '../../contract/use-names.ts';
+import type { RequestFacts } from '../reads/vault-request.ts';
+import { keyOperationsWith, toldOf } from '../resources/key-operations.ts';
+import type { Concurrency } from './concurrency.ts';
+import type { Deed, Identified, recordedUsesWith, UseParts, UseResult } from './recorded-uses.ts';
+import type { KeyRule } from './rule-records.ts';
+import type { FindUseTarget } from './use-targets.ts';
+
+/** What is asked of a key, by its name or its id. */
+export interface AskedOperation {
+  readonly key: string;
+  readonly operation: KeyOperation;
+  readonly call: KeyOperationCall;
+}
+
+export interface KeyOperationRequest extends RequestFacts {
+  readonly asked: AskedOperation | Failure;
+}
+
+interface OperationParts extends UseParts {
+  readonly slots: Concurrency;
+  readonly using: ReturnType<typeof recordedUsesWith>;
+  readonly usable: FindUseTarget<KeyRule>;
+}
+
+export function operationUsesWith({ slots, using, usable, ...parts }: OperationParts) {
+  const operations = keyOperationsWith(parts, parts.records);
+
+  async function perform(deed: Deed, { key, operation, call }: AskedOperation): Promise<object> {
+    const { reader } = deed;
+    deed.requested = `key=${operation}`;
+    const { vault, row } = await usable(reader, key);
+    deed.requested = `key=${operation} ${row.name}`;
+    const plan = operations.plan(row, operation, call);
+    deed.requested = `${toldOf(plan)} ${row.name}`;
+    const lane = { organization: reader.organizationId, key: reader.countedAs };
+    const { answer, told } = await operations.carryOut(plan, row, vault, lane);
+    deed.requested = `${toldOf(plan)} ${told} ${row.name}`;
+    return answer;
+  }
+
+  return ({ asked, ...request }: Identified<KeyOperationRequest>): Promise<UseResult<object>> => {
+    const isUnread = asked instanceof Failure;
+    const admission = {
+      count: isUnread ? 1 : (asked.call.items?.length ?? 1),
+      may: (reader: Reader) => {
+        if (!isUnread) refuseOther(reader, asked.operation);
+      },
+    };
+    const begin = async (deed: Deed) => {
+      if (isUnread) throw asked;
+      return slots.within(deed.reader.countedAs, () => perform(deed, asked));
+    };
+    return using.run(request, begin, admission);
+  };
+}
+
+function refuseOther(reader: Reader, operation: KeyOperation): void {
+  if (readerMayOperate(reader, operation)) return;
+  throw new Failure('FORBIDDEN', {
+    message: `Forbidden: the access key may not ${operation} with keys`,
+    because: 'may_not_use',
+  });
+}
