@@ -9,6 +9,7 @@ import { mountMcp } from '../mcp/endpoint.ts';
 import { clientErrorAnswers, lateAnswers } from './client-errors.ts';
 import { ListMethod } from './dialect/list-verb.ts';
 import { dialectHandler } from './dialect/reading-plane.ts';
+import { gatewayHandler } from './gateway/reading-plane.ts';
 import { failureHeaders, failureOf } from './listener/errors.ts';
 import { bearerToken, originOf } from './listener/request.ts';
 import type { ConnectionError } from './listener/server.ts';
@@ -27,10 +28,12 @@ const ownPaths: ReadonlySet<string> = new Set(['/mcp', ...probes]);
 export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestListener): FastifyInstance {
   const readVault = vaultReadHandler(parts);
   const useVault = vaultUseHandler(parts);
+  const viaGateway = gatewayHandler(parts);
   const readDialect = dialectHandler(parts, forward);
   const readPublicKey = publicKeyHandler(parts);
   const read: HandleRequest = (request, response) =>
     useVault(request, response) ||
+    viaGateway(request, response) ||
     readVault(request, response) ||
     readDialect(request, response) ||
     readPublicKey(request, response);

@@ -18,6 +18,7 @@ import {
   mountForm,
   noMount,
   notFound,
+  omissionWarnings,
   readOnlyKey,
   subkeysForm,
   versionMetadata,
@@ -96,7 +97,8 @@ export function depthIn(url: string): number {
 function encoding(name: string, write: (answer: never) => string): AnswerEncoding {
   return {
     name: `vault-${name}`,
-    encode: body => envelope(write(JSON.parse(body.toString('utf8')) as never)),
+    encode: (body, unresolved) =>
+      envelope(write(JSON.parse(body.toString('utf8')) as never), 'null', omissionWarnings(unresolved)),
   };
 }
 

@@ -2,9 +2,11 @@
  * The formats of Vault's answers: the envelope of a success, the few answers without one, and errors. The contents come
  * from the domain; nothing is decided here.
  */
+
 import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../../contract/errors.ts';
 import { timeOf } from '../../contract/id.ts';
 import { deepestWalked, isWalkable } from '../../contract/json-depth.ts';
+import type { ProposalNotice } from '../../contract/proposals.ts';
 import { iso } from '../../contract/text.ts';
 
 /** Without a charset: some clients only read the text of an error if the type is exactly this. */
@@ -13,12 +15,24 @@ export const contentType = 'application/json';
 const opening = '{"request_id":"';
 const noId = '00000000-0000-0000-0000-000000000000';
 
-/** `data` and `auth` are already JSON. `identified` fills in the id of the request. */
-export function envelope(data: string, auth = 'null'): Buffer {
+/** `data`, `auth` and `warnings` are already JSON. `identified` fills in the id of the request. */
+export function envelope(data: string, auth = 'null', warnings = 'null'): Buffer {
   const lease = '"lease_id":"","renewable":false,"lease_duration":0';
   return Buffer.from(
-    `${opening}${noId}",${lease},"data":${data},"wrap_info":null,"warnings":null,"auth":${auth}}`,
+    `${opening}${noId}",${lease},"data":${data},"wrap_info":null,"warnings":${warnings},"auth":${auth}}`,
   );
+}
+
+/** Names what an answer leaves out. */
+export function omissionWarnings(unresolved: readonly string[] = []): string {
+  if (unresolved.length === 0) return 'null';
+  return JSON.stringify([`left out, because a reference can’t be resolved: ${unresolved.join(', ')}`]);
+}
+
+/** Nothing was written yet. Vault's own clients print warnings, and take 202 for success. */
+export function proposalForm(proposal: ProposalNotice): Buffer {
+  const warning = `nothing was written yet: this vault demands review, and someone else has to confirm it at ${proposal.url}`;
+  return envelope(JSON.stringify({ proposal }), 'null', JSON.stringify([warning]));
 }
 
 /** Returns a copy, because the original stays in the cache for other requests. */

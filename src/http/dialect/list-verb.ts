@@ -7,9 +7,10 @@
  * Everything else that the parser refuses is passed on. So is a LIST that follows a request without an answer yet,
  * because its own answer would come too early, and a LIST whose first letters arrive separately.
  */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { createServer } from '../../base/node-http.ts';
 import { type AnswerClientError, type ConnectionError, largestHead } from '../listener/server.ts';
 
 const start = 'LIST /vault/v1/';

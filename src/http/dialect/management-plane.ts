@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
+import { noticeOf, ProposalMade } from '../../domain/resources/review.ts';
 import { failureHeaders, failureOf } from '../listener/errors.ts';
 import { parseJson } from '../listener/json.ts';
 import { planLimit } from '../listener/plan-limit.ts';
@@ -15,7 +16,7 @@ import { provenAgain } from '../routes/route.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
 import { apiKeyCallsWith } from './api-key-calls.ts';
 import { type DialectAnswer, type DialectCall, exactJson } from './calls.ts';
-import { contentType, envelope, errorsOf, identified, statusFor } from './forms.ts';
+import { contentType, envelope, errorsOf, identified, proposalForm, statusFor } from './forms.ts';
 import { LoginRefused, loginCall } from './logins.ts';
 import { isApiKey, type Target, targetOf, tokenIn, unmetHeader } from './target.ts';
 import { tokenCallsWith } from './tokens.ts';
@@ -88,6 +89,10 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
   app.register(async dialect => {
     takeAnyType(dialect);
     dialect.setErrorHandler((error, request, reply) => {
+      if (error instanceof ProposalMade) {
+        const proposal = noticeOf(error, parts.siteOf(request.raw)?.origin);
+        return sent(reply.code(202), identified(proposalForm(proposal), request.id));
+      }
       const failure = failureOf(error);
       if (statusFor(failure) >= 500) parts.onError(failure.cause ?? failure, request.id);
       if (isGarbled(request, failure)) strangers.garbled(request.raw);

@@ -2,15 +2,10 @@
  * The listener under the application. Clients that send too slowly or too much, or open too many connections, are cut
  * off here. An `Expect` header is not answered here but by the code that reads the body, once the credential is checked.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { createServer } from '../../base/node-http.ts';
 import { networkOf } from '../../domain/kernel/minute-counter.ts';
 import type { PeerOf } from './request.ts';
 

@@ -4,8 +4,13 @@
  */
 import { z } from 'zod';
 import { errorBody, health } from '../../contract/common.ts';
+import { bypassQuery, proposalMade } from '../../contract/proposals.ts';
+import { bulkAnswer } from '../../contract/resources.ts';
+import { renamedInStage } from '../../contract/stages.ts';
+import { isReviewable, takesBypass } from '../routes/reviewed-writes.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './fragments.ts';
+import { keyOperationPaths } from './key-operations.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
 import { operationsOfUse } from './uses.ts';
 import { publicKeyOperation, vaultOperation, refusals as vaultRefusals } from './vault.ts';
@@ -34,6 +39,7 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
     paths: {
       '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
       ...operationsOfUse(components),
+      ...keyOperationPaths(components),
       '/api/v1/public-key': { get: publicKeyOperation(components) },
       ...paths,
       '/v1/health': { get: healthOperation(components) },
@@ -55,7 +61,11 @@ function operation(route: RouteDescription, components: Components): Json {
     summary: route.summary,
     description: `Requires ${needed(route)}.`,
     ...security(route),
-    parameters: [...pathParameters(route), ...queryParameters(route.query, components)],
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(route.query, components),
+      ...(takesBypass(route) ? queryParameters(bypassQuery, components) : []),
+    ],
     ...requestBody(route, components),
     responses: { ...success(route, components), ...refusals(route, components) },
   };
@@ -88,7 +98,20 @@ function success(route: RouteDescription, components: Components): Json {
   const types = route.answerTypes ?? ['application/json'];
   if (types.length === 0) return { 302: { description: 'The browser is redirected' } };
   const content = Object.fromEntries(types.map(type => [type, media(route.answer, components)]));
-  return { 200: { description: 'Success', ...limits(route), content } };
+  return { 200: { description: 'Success', ...limits(route), content }, ...proposed(route, components) };
+}
+
+/** Answers that name the proposals beside what was done. */
+const ofMany: readonly (z.ZodType | undefined)[] = [bulkAnswer, renamedInStage];
+
+/** What a vault with review answers. Requests with many items say it for each of them. */
+function proposed(route: RouteDescription, components: Components): Json {
+  if (!isReviewable(route)) return {};
+  const answer = ofMany.find(one => one === route.answer) ?? proposalMade;
+  const content = { 'application/json': media(answer, components) };
+  return {
+    202: { description: 'Nothing was written yet: the vault demands review', ...limits(route), content },
+  };
 }
 
 /** Requests from browsers don't count against a plan. */

@@ -5,7 +5,7 @@ import * as uses from '../../contract/uses.ts';
 import { message } from '../../contract/vault-read.ts';
 import { messageBody } from '../listener/errors.ts';
 import type { Components, Json } from './schemas.ts';
-import { refusal, refusals, vaultParameter } from './vault.ts';
+import { exampleOf, refusal, refusals, vaultParameter } from './vault.ts';
 
 interface Use {
   readonly path: string;
@@ -91,10 +91,6 @@ const useRefusals = {
   RATE_LIMITED: 'Too many requests',
   UNAVAILABLE: 'The request can’t be recorded or answered at the moment',
 } as const;
-
-function exampleOf(schema: z.ZodType): unknown {
-  return z.globalRegistry.get(schema)?.example;
-}
 
 /** If a person has to approve the call first, the body names the approval page. */
 function forbidden(components: Components): Json {

@@ -135,3 +135,7 @@ export function refusals(
     all.map(([code, text]) => [statusOf[code], refusal(components, text, new Failure(code))]),
   );
 }
+
+export function exampleOf(schema: z.ZodType): unknown {
+  return z.globalRegistry.get(schema)?.example;
+}

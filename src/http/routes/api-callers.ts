@@ -62,6 +62,7 @@ function apiEntrance(parts: AppParts): Entrance<Permissions> {
       const withdrawn = (verb: string) => domain.guard.withdrawn(before, verb);
       return { caller: await provenAgain(request, before, request.prove!, withdrawn) };
     },
+    dashboardOf: ({ raw }) => parts.siteOf(raw)?.origin ?? '',
     admit: async ({ caller }, needs) => ({ caller, permits: await permitsFor(domain.guard, caller, needs) }),
   };
 }

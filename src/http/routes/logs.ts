@@ -1,5 +1,6 @@
 /** The logs, the overview, and information about the service. */
 import { z } from 'zod';
+import * as attention from '../../contract/attention.ts';
 import { listOf } from '../../contract/common.ts';
 import * as logs from '../../contract/logs.ts';
 import * as overview from '../../contract/overview.ts';
@@ -7,7 +8,12 @@ import type { Domain } from '../../domain/domain.ts';
 import { exportAuditLog, exportRequestLog } from './log-export.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
-export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route<Permissions>[] {
+export function logRoutes({
+  logs: service,
+  verifyLogs,
+  readers,
+  vaultReaders,
+}: Domain): Route<Permissions>[] {
   return [
     route('GET /v1/request-logs', {
       operationId: 'listRequestLogs',
@@ -29,6 +35,14 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
         return exportRequestLog(reply, format, await service.exportRequests(permit, filter));
       },
     }),
+    route('GET /v1/request-logs/histogram', {
+      operationId: 'countRequestLogs',
+      summary: 'Count vault requests over time',
+      needs: { all: ['logs:read'] },
+      query: logs.requestHistogramQuery,
+      answer: logs.requestHistogram,
+      handle: ({ permits: [permit], query }) => service.histogram(permit, query),
+    }),
     route('GET /v1/request-logs/{id}', {
       operationId: 'getRequestLog',
       summary: 'Get one entry of the request log',
@@ -43,6 +57,14 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       query: logs.readersQuery,
       answer: logs.secretReaders,
       handle: ({ permits: [logs, secrets], id, query }) => readers.of(logs, secrets, id, query.version),
+    }),
+    route('GET /v1/vaults/{id}/readers', {
+      operationId: 'listVaultReaders',
+      summary: 'List which access keys read which secrets of a vault',
+      needs: { all: ['logs:read', 'secrets:read'] },
+      query: logs.vaultReadersQuery,
+      answer: logs.vaultReaders,
+      handle: ({ permits: [logs, secrets], id, query }) => vaultReaders(logs, secrets, id, query.secret_ids),
     }),
     route('GET /v1/audit-logs', {
       operationId: 'listAuditLogs',
@@ -83,7 +105,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
   ];
 }
 
-export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
+export function overviewRoutes({ overviews, attention: attentionOf }: Domain): Route<Permissions>[] {
   return [
     route('GET /v1/overview', {
       operationId: 'getOverview',
@@ -91,6 +113,14 @@ export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
       needs: { all: ['organization:read'] },
       answer: overview.overview,
       handle: ({ permits: [permit] }) => overviews.overview(permit),
+    }),
+    route('GET /v1/attention', {
+      operationId: 'getAttention',
+      tag: 'overview',
+      summary: 'List what needs attention: what has expired, fails, waits for a decision, or is unused',
+      needs: { all: ['organization:read'] },
+      answer: attention.attention,
+      handle: ({ permits: [permit] }) => attentionOf(permit),
     }),
     route('GET /v1/about', {
       operationId: 'getAbout',

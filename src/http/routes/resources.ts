@@ -8,7 +8,8 @@ import * as resource from '../../contract/resources.ts';
 import { oneTimeCode } from '../../contract/vault-read.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
-import { answerOf, bulkSecrets, givenNames } from './bulk.ts';
+import type { SecretWrite } from '../../domain/resources/bulk-writes.ts';
+import { answerOf, bulkSecrets, givenNames, statusOfBulk } from './bulk.ts';
 import { collectionRoutes, warn } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
@@ -111,10 +112,12 @@ function secretRoutes({ secrets, usedBy, looksAlike, guard }: Domain): Route<Per
       body: resource.bulkRequest,
       bodyDocumented: resource.bulkDocumented,
       answer: resource.bulkAnswer,
-      handle: async ({ caller, permits: [permit], body, askedAt, reply }) => {
+      handle: async ({ caller, permits: [permit], body, askedAt, reply, notice }) => {
         const reading = once(() => guard.admit(caller, 'secrets:read'));
         const get = async (id: string) => secrets.get(await reading(), id);
-        const answer = await bulkSecrets(items => secrets.writeAll(permit, items), get, body.items, askedAt);
+        const write = (items: readonly SecretWrite[]) => secrets.writeAll(permit, items);
+        const answer = await bulkSecrets(write, get, body.items, askedAt, notice);
+        reply.code(statusOfBulk(answer));
         warn(reply, await looksAlike(caller, 'secrets', givenNames(body.items, answer)));
         return answer;
       },
@@ -134,6 +137,14 @@ function secretRoutes({ secrets, usedBy, looksAlike, guard }: Domain): Route<Per
       needs: { all: ['secrets:read'] },
       answer: resource.secretLinks,
       handle: ({ permits: [permit], id }) => usedBy.of(permit, id),
+    }),
+    route('GET /v1/vaults/{id}/references', {
+      operationId: 'getVaultReferences',
+      tag: 'vaults',
+      summary: 'Show which templates of other vaults refer to the secrets of a vault',
+      needs: { all: ['vaults:read', 'secrets:read'] },
+      answer: resource.vaultLinks,
+      handle: ({ permits: [permit, reading], id }) => usedBy.ofVault(permit, reading, id),
     }),
     route('POST /v1/secrets/{id}/code', {
       operationId: 'showOneTimeCode',
@@ -176,8 +187,11 @@ function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Permissio
       needs: { all: ['secrets:reveal', 'secrets:write'] },
       body: resource.secretsCopy,
       answer: resource.bulkAnswer,
-      handle: async ({ permits: [revealing, writing], body }) =>
-        answerOf(await manySecrets.copy(revealing, writing, body)),
+      handle: async ({ permits: [revealing, writing], body, reply, notice }) => {
+        const answer = answerOf(await manySecrets.copy(revealing, writing, body), notice);
+        reply.code(statusOfBulk(answer));
+        return answer;
+      },
     }),
     route('POST /v1/secrets/compare', {
       operationId: 'compareSecrets',

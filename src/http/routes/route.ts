@@ -16,11 +16,13 @@ import type { deletion } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { Permit } from '../../domain/kernel/permits.ts';
+import { noticeOf, type ProposalMade } from '../../domain/resources/review.ts';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import type { Site } from '../../domain/sign-in/passkeys.ts';
 import { checkExpiry } from '../listener/expiry.ts';
 import { changesIn } from '../listener/read-only.ts';
 import { hasBody } from '../listener/request.ts';
+import { bypassing, type NoticeOf, orProposal, withoutBypass } from './reviewed-writes.ts';
 
 type Actions = readonly [Action, ...Action[]];
 
@@ -105,6 +107,8 @@ interface RouteRequest<Query, Body> extends Sent<Query, Body> {
   readonly reply: FastifyReply;
   readonly url: string;
   readonly askedAt: number;
+  /** A proposal as it is answered. */
+  readonly notice: NoticeOf;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -206,6 +210,8 @@ export interface Entrance<N extends Need> {
   /** Refuses callers without the required permissions, once the request is parsed. */
   readonly admit: (who: Entered<N>, needs: N) => Promise<Who<N>>;
   readonly now: () => number;
+  /** The address of the dashboard, as the client of a request knows it. */
+  readonly dashboardOf?: (request: FastifyRequest) => string;
   /** Called for requests that failed. */
   readonly failed?: (request: FastifyRequest, error: unknown) => void;
 }
@@ -230,26 +236,41 @@ export function registerRoutes<N extends Need>(
 
 async function run<N extends Need>(
   route: Route<N>,
-  { enter, admit, now }: Entrance<N>,
+  { enter, admit, now, dashboardOf }: Entrance<N>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const entered = await enter(route, request, reply);
+  const came = await enter(route, request, reply);
   const { id = '' } = request.params as { id?: string };
   // A malformed id is not looked up, and gets the answer of an unknown one.
   if (id !== '' && !isId(id)) throw new Failure('NOT_FOUND');
-  const query = check(route.query ?? nothing, request.query);
+  const sent = withoutBypass(route, request.query, request.body);
+  const query = check(route.query ?? nothing, sent.query);
+  const entered = withBypass(came, sent.bypass);
   const { readOnly } = route;
   const shown = readOnly && once(async () => readOnly.shown(await admit(entered, readOnly.needs), id));
-  const changes = shown ? await changesIn(request.body, readOnly.members, shown) : request.body;
+  const changes = shown ? await changesIn(sent.body, readOnly.members, shown) : sent.body;
   const body = bodyOf(route, changes);
   const who = await admit(entered, route.needsOf?.({ query, body }) ?? route.needs);
   const askedAt = now();
   await checkExpiry(changes, askedAt, shown ?? null);
-  const handle = () => route.handle({ ...who, id, query, body, reply, url: request.url, askedAt });
+  const base = () => dashboardOf?.(request) ?? '';
+  const notice = (made: ProposalMade) => noticeOf(made, base());
+  const handle = () =>
+    orProposal(
+      reply,
+      base,
+      route.handle({ ...who, id, query, body, reply, url: request.url, askedAt, notice }),
+    );
   const { caller } = entered as Partial<ByCaller>;
   if (caller === undefined) return handle();
   return onBehalfOf({ organization: caller.organizationId, key: caller.id }, handle);
+}
+
+function withBypass<N extends Need>(entered: Entered<N>, reason: string | null): Entered<N> {
+  if (reason === null) return entered;
+  const { caller } = entered as ByCaller; // Only routes of the general API are reviewed.
+  return { ...entered, caller: bypassing(caller, reason) };
 }
 
 /** A route without a body refuses fields, instead of silently ignoring them. */

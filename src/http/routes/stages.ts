@@ -28,14 +28,24 @@ export function stageRoutes(domain: Domain): Route<Permissions>[] {
     }),
     route('POST /v1/stages/{id}/rename', {
       operationId: 'renameInStage',
-      summary: 'Rename a secret in all vaults of a stage, or in none',
+      summary:
+        'Rename a secret in all vaults of a stage, or in none. In vaults with review, this is proposed, and the others are renamed at once',
       needs: { all: ['vaults:read', 'secrets:read', 'secrets:write'] },
       body: stages.stageRename,
       answer: stages.renamedInStage,
-      handle: async ({ caller, permits: [permit, reading, writing], id, body, reply }) => {
+      handle: async ({ caller, permits: [permit, reading, writing], id, body, reply, notice }) => {
         const renamed = await domain.stages.rename(permit, reading, writing, id, body);
-        warn(reply, await looksAlike(caller, 'secrets', renamed.data));
-        return renamed;
+        warn(reply, await looksAlike(caller, 'secrets', renamed));
+        const data = renamed.map(({ id: secretId, name, vault_id, made }) => ({
+          id: secretId,
+          name,
+          vault_id,
+          ...(made === undefined ? {} : { proposal: notice(made) }),
+        }));
+        const first = data.find(({ proposal }) => proposal !== undefined)?.proposal;
+        if (first === undefined) return { data };
+        reply.code(202);
+        return { data, proposal: first };
       },
     }),
   ];

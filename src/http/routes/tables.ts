@@ -4,9 +4,12 @@ import type { AppParts } from '../surface/surface-parts.ts';
 import { accessRoutes } from './access.ts';
 import { deviceLoginRoutes } from './device-login.ts';
 import { identityRoutes, loginRoutes } from './identities.ts';
+import { issuerRoutes } from './issuers.ts';
+import { keyOperationRoutes } from './key-operations.ts';
 import { logRoutes, overviewRoutes } from './logs.ts';
 import { oauthRoutes } from './oauth.ts';
 import { ownAccountRoutes } from './own-account.ts';
+import { proposalRoutes } from './proposals.ts';
 import { resourceRoutes } from './resources.ts';
 import { ownRoleRequestRoutes, roleRequestRoutes } from './role-requests.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
@@ -19,11 +22,14 @@ import { webhookRoutes } from './webhooks.ts';
 export function generalRoutes(domain: Domain): Route<Permissions>[] {
   return [
     ...resourceRoutes(domain),
+    ...keyOperationRoutes(domain),
     ...stageRoutes(domain),
+    ...proposalRoutes(domain),
     ...accessRoutes(domain),
     ...roleRequestRoutes(domain),
     ...identityRoutes(domain),
     ...ruleRoutes(domain),
+    ...issuerRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),

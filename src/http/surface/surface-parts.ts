@@ -5,6 +5,7 @@ import type { ReadingDomain, Uses } from '../../domain/reading.ts';
 import type { SingleSignOn } from '../../domain/sign-in/single-sign-on.ts';
 import type { AddressSettings } from '../../mcp/addresses.ts';
 import type { Meter } from '../../metrics/meter.ts';
+import type { ForwardAdmitted } from '../listener/admitted-request.ts';
 import type { SiteOf } from '../listener/browser.ts';
 import type { CountRequests } from '../listener/plan-limit.ts';
 import type { AddressOf } from '../listener/request.ts';
@@ -33,6 +34,7 @@ export interface SurfaceParts {
 
 export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
   readonly domain: ReadingDomain & Uses;
+  readonly gateway: ForwardAdmitted;
   /** Whether the store currently answers and receives the changes of other replicas. */
   readonly storeReady: () => Promise<boolean>;
   /** Answers a challenge with a proof that only the keyring of this data can compute. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
+import { type KeyOperation, keyOperations } from '../../contract/use-names.ts';
 import { isRead } from '../listener/request.ts';
 
 const prefix = '/api/v1/vaults/';
@@ -20,7 +21,9 @@ export function isBelowVaults(url: string): boolean {
 type RequestLine = Pick<IncomingMessage, 'method' | 'url'>;
 
 /** NOT_FOUND for an unsupported method or unknown path; null if the request is a vault read. */
-export function misplaced({ method, url = '' }: RequestLine): Failure | null {
+export function misplaced(request: RequestLine): Failure | null {
+  const { method, url = '' } = request;
+  if (keySetIn(request) !== null) return null;
   const [id, next, ...further] = segmentsOf(url);
   // A trailing slash leaves one more segment, which is empty.
   const isThere = url.startsWith(prefix) && id !== '' && (next ?? '') === '' && further.length === 0;
@@ -28,10 +31,46 @@ export function misplaced({ method, url = '' }: RequestLine): Failure | null {
 }
 
 /** The operation of a POST below a vault's path, such as `use`; null for anything else. */
-export function operationIn({ method, url = '' }: RequestLine): string | null {
-  if (method !== 'POST' || !url.startsWith(prefix) || url.includes('?')) return null;
-  const [id, ...operation] = segmentsOf(url);
-  return id === '' || operation.length === 0 ? null : operation.join('/');
+export function operationIn(request: RequestLine): string | null {
+  if (request.method !== 'POST') return null;
+  return segmentsBelow(request)?.join('/') ?? null;
+}
+
+/** What follows the vault in the path of a request without a query; null where no vault is named. */
+export function segmentsBelow({ url = '' }: RequestLine): string[] | null {
+  if (!url.startsWith(prefix) || url.includes('?')) return null;
+  const [id, ...below] = segmentsOf(url);
+  return id === '' || below.length === 0 ? null : below;
+}
+
+/** An operation with a key, which the path names by its name or id: a POST to `keys/{key}/{operation}`. */
+export interface KeyOperationPath {
+  readonly key: string;
+  readonly operation: KeyOperation;
+}
+
+/** Null for any other path, and for a name that is not text in UTF-8. */
+export function keyOperationIn(request: RequestLine): KeyOperationPath | null {
+  const [, key, operation] = /^keys\/([^/]+)\/([a-z]+)$/.exec(operationIn(request) ?? '') ?? [];
+  const name = key === undefined ? null : decodedName(key);
+  const known = keyOperations.find(one => one === operation);
+  return name === null || known === undefined ? null : { key: name, operation: known };
+}
+
+/** The key whose public keys a GET of `keys/{key}/jwks.json` asks for; null for any other path. */
+export function keySetIn({ method, url = '' }: RequestLine): string | null {
+  if (!isRead(method) || !url.startsWith(prefix) || url.includes('?')) return null;
+  const [id, ...path] = segmentsOf(url);
+  const [, key] = /^keys\/([^/]+)\/jwks\.json$/.exec(path.join('/')) ?? [];
+  return id === '' || key === undefined ? null : decodedName(key);
+}
+
+function decodedName(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment).normalize('NFC');
+  } catch {
+    return null;
+  }
 }
 
 /** The vault that the path names; null if the access key determines it. */

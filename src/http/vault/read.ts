@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type {
   AccessKeyRead,
+  PublicTokenRead,
   ReadRefusal,
   ReadResult,
   RequestFacts,
@@ -16,7 +17,7 @@ import { headersOnEvery } from '../listener/security-headers.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith, factsOf, jsonType, refusingWith } from './answers.ts';
-import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './path.ts';
+import { isBelowVaults, keySetIn, misplaced, vaultIdIn, vaultRoute } from './path.ts';
 import { selectionIn } from './query.ts';
 
 const contentTypes = {
@@ -49,6 +50,11 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
       answerWith(response, vaultReads.refuse(factsIn(request), fault), started);
       return;
     }
+    const key = keySetIn(request);
+    if (key !== null) {
+      answerWith(response, vaultReads.read(keySetRead(request, key)), started);
+      return;
+    }
     const read = readOf(request);
     if (request.method === 'GET') {
       lastRequests.set(request.socket, { url: request.url!, rawHeaders: request.rawHeaders, read });
@@ -71,6 +77,16 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     };
   }
 
+  /** The public keys of a key, with an access key or with a public token of that key. */
+  function keySetRead(request: IncomingMessage, key: string): AccessKeyRead | PublicTokenRead {
+    const route = `${vaultRoute}/keys/{key}/jwks.json`;
+    const facts = { ...factsIn(request), route };
+    if (facts.token?.startsWith('sr_pub_')) return { ...facts, by: 'public-token', keySet: key };
+    const selection = { of: 'item', kind: 'key', nameOrId: key, fields: 'jwks' } as const;
+    const knownDigests = digestsIn(request.headers['if-none-match']);
+    return { ...facts, by: 'access-key', connection: request.socket, selection, knownDigests };
+  }
+
   function answer(response: ServerResponse, result: Exclude<ReadResult, ReadRefusal>): void {
     const { requestId, receipt, digest } = result;
     const headers = [...onEvery(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
@@ -81,8 +97,9 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
       response.writeHead(304, headers).end();
       return;
     }
-    const { body, format, unresolved = [] } = result;
-    if (unresolved.length > 0) headers.push('Strongroom-Unresolved', namesIn(unresolved));
+    const { body, format, unresolved } = result;
+    if (unresolved !== undefined && unresolved.length > 0)
+      headers.push('Strongroom-Unresolved', namesIn(unresolved));
     headers.push('Content-Type', contentTypes[format], 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
   }

@@ -8,8 +8,10 @@ import type { z } from 'zod';
 import { BodyTooLong, bodyOf } from '../../base/message-body.ts';
 import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
+import { keyOperationCall } from '../../contract/key-operations.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
+import { withAddress } from '../../domain/resources/review.ts';
 import { approvalIn } from '../../domain/uses/approval-requests.ts';
 import type { KeyCall } from '../../domain/uses/key-uses.ts';
 import type { UseResult } from '../../domain/uses/recorded-uses.ts';
@@ -17,18 +19,26 @@ import { ownAddresses } from '../../mcp/addresses.ts';
 import { requestsOf } from '../../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
 import { parseJson } from '../listener/json.ts';
-import { bearerToken, faultOf } from '../listener/request.ts';
+import { bearerToken, faultOf, hasBody as hasBodyIn } from '../listener/request.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { factsOf, jsonType, refusingWith, writingWith } from './answers.ts';
-import { operationIn, vaultIdIn, vaultRoute } from './path.ts';
+import { type LeasePath, leasePathIn } from './leases.ts';
+import { type KeyOperationPath, keyOperationIn, operationIn, vaultIdIn, vaultRoute } from './path.ts';
 
 const largestBody = 256 * 1024;
+
+/** What a request asks for: its route in the log, and how it is done once its body is there. */
+interface Asked {
+  readonly route: string;
+  readonly run: Run;
+  readonly hasBody: LeasePath['hasBody'];
+}
 
 type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
-  const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
+  const { vaultUses, keyUses, leaseUses, vaultReads, authenticate } = parts.domain;
   const write = writingWith(parts);
   const refuse = refusingWith(parts);
   const addresses = ownAddresses(parts.addresses);
@@ -48,6 +58,26 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     'keys/decrypt': keyUse('decrypt', decryptCall),
   };
 
+  const operationOn =
+    ({ key, operation }: KeyOperationPath): Run =>
+    (facts, sent) => {
+      const call = understood(keyOperationCall, sent);
+      return keyUses.operate({ ...facts, asked: call instanceof Failure ? call : { key, operation, call } });
+    };
+
+  /** The route in the log is without the name of a key. */
+  function askedIn(request: IncomingMessage): Asked | null {
+    const hasBody = 'required';
+    const path = String(operationIn(request));
+    if (Object.hasOwn(operations, path)) return { run: operations[path]!, route: path, hasBody };
+    const key = keyOperationIn(request);
+    if (key !== null) return { run: operationOn(key), route: `keys/{key}/${key.operation}`, hasBody };
+    const lease = leasePathIn(request);
+    if (lease === null) return null;
+    const run: Run = (facts, sent) => leaseUses.use({ ...facts, asked: lease.read(sent) });
+    return { run, route: lease.operation, hasBody: lease.hasBody };
+  }
+
   function factsIn(request: IncomingMessage, operation: string): RequestFacts {
     const { headers, url } = request;
     const route = `${vaultRoute}/${operation}`;
@@ -63,7 +93,11 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   }
 
   /** An unauthenticated body is not read: the headers suffice to refuse it. */
-  async function serve(request: IncomingMessage, run: Run, facts: RequestFacts): Promise<UseResult<object>> {
+  async function serve(
+    request: IncomingMessage,
+    { run, hasBody }: Asked,
+    facts: RequestFacts,
+  ): Promise<UseResult<object>> {
     const fault = faultOf(request);
     if (fault !== null) return vaultReads.refuse(facts, fault);
     try {
@@ -71,7 +105,8 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     } catch (error) {
       return vaultReads.refuse(facts, failureOf(error));
     }
-    return run(facts, await sentIn(request));
+    const isSent = hasBody === 'required' || hasBodyIn(request);
+    return run(facts, isSent ? await sentIn(request) : undefined);
   }
 
   function answer(request: IncomingMessage, response: ServerResponse, result: UseResult<object>): void {
@@ -80,7 +115,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     if (isRefused && status >= 500) parts.onError(result.failure.cause ?? result.failure, requestId);
     const content = isRefused
       ? { ...messageBody(result.failure), ...approvalIn(result.failure, addresses.dashboardOf(request)) }
-      : result.answer;
+      : withAddress(result.answer, addresses.dashboardOf(request));
     if (!request.complete) response.shouldKeepAlive = false;
     const headers = isRefused ? failureHeaders(result.failure) : {};
     write(response, result, status, jsonType, JSON.stringify(content), headers);
@@ -92,10 +127,10 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   }
 
   return (request, response) => {
-    const operation = String(operationIn(request));
-    if (!Object.hasOwn(operations, operation)) return false;
+    const asked = askedIn(request);
+    if (asked === null) return false;
     const started = performance.now();
-    serve(request, operations[operation]!, factsIn(request, operation))
+    serve(request, asked, factsIn(request, asked.route))
       .then(
         result => answer(request, response, result),
         error => fail(response, error),
