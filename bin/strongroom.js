@@ -33,11 +33,6 @@ if (first === '::') process.argv.splice(2, Infinity, ...hidden.map(arg => arg.sl
 const { existsSync } = await import('node:fs');
 const { enableCompileCache } = await import('node:module');
 const { fileURLToPath } = await import('node:url');
-const { setFlagsFromString } = await import('node:v8');
-
-// Lets the service release memory that only its start needed. Set before anything is compiled, because the compile cache
-// depends on the flags.
-setFlagsFromString('--expose-gc');
 
 const compiled = new URL('../dist/src/main.js', import.meta.url);
 const source = new URL('../src/main.ts', import.meta.url);

@@ -242,6 +242,10 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'members grant EMAIL VAULT ROLE [flags]',
     summary: 'give a member a role in a vault, or remove it',
   },
+  'requests list': {
+    usage: 'requests list [flags]',
+    summary: 'print who asks for a role in a vault',
+  },
   'groups list': {
     usage: 'groups list [flags]',
     summary: 'print the groups, their members, and their roles in vaults',
@@ -265,6 +269,22 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
   'groups delete': {
     usage: 'groups delete NAME [flags]',
     summary: 'delete a group; its members lose the roles that it gave',
+  },
+  'proposals list': {
+    usage: 'proposals list [flags]',
+    summary: 'print the writes that wait for review',
+  },
+  'proposals show': {
+    usage: 'proposals show ID [flags]',
+    summary: 'print everything that a write would change',
+  },
+  'proposals confirm': {
+    usage: 'proposals confirm ID [flags]',
+    summary: 'confirm a write of someone else, which does it',
+  },
+  'proposals reject': {
+    usage: 'proposals reject ID [flags]',
+    summary: 'reject a write, or withdraw your own',
   },
   serve: {
     usage: 'serve [flags]',

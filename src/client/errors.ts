@@ -1,5 +1,7 @@
 /** The client's only error class. It has codes, statuses and names of secrets, but never a value or the access key. */
 
+import type { ProposalNotice } from './api.ts';
+
 export type ErrorCode =
   /** The options are invalid, such as a malformed address or key. */
   | 'INVALID_OPTIONS'
@@ -16,6 +18,8 @@ export type ErrorCode =
   | 'RATE_LIMITED'
   | 'UNAVAILABLE'
   | 'INTERNAL_ERROR'
+  /** Nothing was written yet: the vault demands review, and `proposal` has to be confirmed by someone else. */
+  | 'SENT_FOR_REVIEW'
   /** A declared secret is not among those that the access key can read. */
   | 'MISSING_SECRET'
   /** A secret exists, but its schema does not accept the value. */
@@ -32,6 +36,7 @@ export interface ErrorFacts {
   /** The names of the affected secrets. */
   readonly names?: readonly string[];
   readonly retryAfterSeconds?: number | null;
+  readonly proposal?: ProposalNotice | null;
   readonly cause?: unknown;
 }
 
@@ -42,6 +47,8 @@ export class StrongroomError extends Error {
   readonly names: readonly string[];
   /** How long the service asked the client to wait. */
   readonly retryAfterSeconds: number | null;
+  /** The proposal that was made instead of writing. */
+  readonly proposal: ProposalNotice | null;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -49,6 +56,7 @@ export class StrongroomError extends Error {
     this.status = facts.status ?? null;
     this.names = facts.names ?? [];
     this.retryAfterSeconds = facts.retryAfterSeconds ?? null;
+    this.proposal = facts.proposal ?? null;
   }
 }
 

@@ -5,6 +5,8 @@
  */
 import { wrong } from './request.ts';
 
+export type KeyOperation = 'sign' | 'verify' | 'decrypt' | 'encrypt' | 'wrap' | 'unwrap' | 'mac' | 'rewrap';
+
 /** Each field restricts the key further; an omitted field changes nothing. */
 export interface Restrictions {
   /** Only resources with one of these names, in which `*` matches any number of characters. */
@@ -14,6 +16,8 @@ export interface Restrictions {
   readonly namesOnly?: true | undefined;
   /** Only reads: secrets and keys can't be used through their use rules. */
   readonly mayUse?: false | undefined;
+  /** Only these operations with keys, of those that the key may do. */
+  readonly operations?: readonly KeyOperation[] | undefined;
   /** Only from these addresses, such as `10.0.0.0/8`. */
   readonly cidrs?: readonly string[] | undefined;
   readonly expiresAt?: Date | undefined;
@@ -37,6 +41,7 @@ const accessKey = /^sr_vault_[0-9A-Za-z]{71}$/;
 const narrowedKey = /^sr_narrow_[0-9A-Za-z]{72,}$/;
 const [longest, mostRestrictions, mostEntries, longestEntry] = [2048, 8, 50, 255];
 const kinds = ['secret', 'key', 'certificate'];
+const keyOperations = ['sign', 'verify', 'decrypt', 'encrypt', 'wrap', 'unwrap', 'mac', 'rewrap'];
 /** Characters that hide, reorder or break text. */
 const unsafe = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u;
 const stretch = 32;
@@ -78,7 +83,17 @@ async function partsOf(key: string) {
 
 /** The members in this order, without omitted ones. */
 function written(given: Restrictions) {
-  const { names, kinds: ofKinds, namesOnly, mayUse, cidrs, expiresAt, expiresInSeconds, ...others } = given;
+  const {
+    names,
+    kinds: ofKinds,
+    namesOnly,
+    mayUse,
+    operations,
+    cidrs,
+    expiresAt,
+    expiresInSeconds,
+    ...others
+  } = given;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw wrong('a restriction is unknown');
   if (namesOnly !== undefined && namesOnly !== true) throw wrong('namesOnly must be true');
@@ -90,6 +105,7 @@ function written(given: Restrictions) {
     may_use: mayUse,
     names: names && texts('names', names, text => !unsafe.test(text)),
     names_only: namesOnly,
+    operations: operations && texts('operations', operations, text => keyOperations.includes(text)),
   };
   if (Object.values(members).every(value => value === undefined)) throw wrong('nothing is restricted');
   return members;

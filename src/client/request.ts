@@ -2,6 +2,7 @@
  * Sends one authenticated request, with a timeout. Plain HTTP is refused for other machines, and every failure is a
  * `StrongroomError`.
  */
+import type { ProposalNotice } from './api.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { codeOf, StrongroomError } from './errors.ts';
 import { type ClientRequest, type Exchanged, exchange, type Fetch, type FetchAnswer } from './exchange.ts';
@@ -89,7 +90,7 @@ export function positive(name: string, value: number): number {
   return value;
 }
 
-/** Succeeds with 200 and, if an ETag was sent, 304. */
+/** Succeeds with 200 and, if an ETag was sent, 304; with 202 for many writes, each of which has its own result. */
 export async function send(connection: Connection, path: string, asked: ClientRequest = {}) {
   const { status, headers, text } = await exchanged(connection, path, asked);
   const receipt = headers.get('strongroom-receipt');
@@ -97,8 +98,8 @@ export async function send(connection: Connection, path: string, asked: ClientRe
     const requestId = headers.get('x-request-id') ?? '';
     connection.onReceipt?.({ receipt, requestId, status, at: connection.clock.now() });
   }
-  if (status !== 200 && !(status === 304 && asked.etag))
-    throw failure(status, headers, text, connection.clock);
+  const isDone = status === 200 || (status === 304 && asked.etag) || (status === 202 && isPartlyDone(text));
+  if (!isDone) throw status === 202 ? sentForReview(text) : failure(status, headers, text, connection.clock);
   return { status, etag: headers.get('etag'), type: headers.get('content-type') ?? '', text };
 }
 
@@ -119,6 +120,17 @@ async function exchanged(connection: Connection, path: string, asked: ClientRequ
     cancelTimer();
     closing.signal.removeEventListener('abort', end);
   }
+}
+
+function isPartlyDone(text: string): boolean {
+  const { results, data } = json(text) as { readonly results?: unknown; readonly data?: unknown };
+  return Array.isArray(results ?? data);
+}
+
+function sentForReview(text: string): StrongroomError {
+  const { proposal } = json(text) as { readonly proposal?: ProposalNotice };
+  const message = 'Nothing was written yet: this vault demands review, and someone else has to confirm it.';
+  return new StrongroomError('SENT_FOR_REVIEW', message, { status: 202, proposal: proposal ?? null });
 }
 
 function failure(

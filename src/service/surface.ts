@@ -24,7 +24,8 @@ export function surfaceOf(
   const connections = connectionsOf(config, tls !== null);
   return {
     ...surroundings,
-    domain: { ...domain, vaultUses: uses.vaultUses, keyUses: uses.keyUses },
+    domain: { ...domain, vaultUses: uses.vaultUses, keyUses: uses.keyUses, leaseUses: uses.leaseUses },
+    gateway: uses.gateway,
     now: opened.now,
     newId: opened.newId,
     meter: opened.meter,

@@ -112,3 +112,13 @@ export async function inTurn<T, R>(all: readonly T[], one: (item: T) => Promise<
     results.push(...(await Promise.all(all.slice(at, at + atOnce).map(one))));
   return results;
 }
+
+/** The names of vaults by their ids; empty if the API key may not list vaults. */
+export async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
+  try {
+    return new Map((await listed(admin.listVaults)).map(({ id, name }) => [id, name]));
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.status === 403) return new Map();
+    throw error;
+  }
+}

@@ -60,11 +60,21 @@ export async function ask(url: string, { path, key, patience, ...asked }: Remote
   }
 }
 
-/** Returns the answer as JSON; throws for any status other than 200. */
+/** Returns the answer as JSON; throws for any status other than 200. Of many writes, each has its own result. */
 export async function askJson<T>(url: string, asked: RemoteRequest): Promise<T> {
   const answer = await ask(url, asked);
+  if (answer.status === 202) return unlessProposed(jsonOf(url, answer) as object) as T;
   if (answer.status !== 200) throw refusalOf(url, answer);
   return jsonOf(url, answer) as T;
+}
+
+function unlessProposed(answer: object): object {
+  if ('results' in answer || 'data' in answer) return answer;
+  const { url } = (answer as { readonly proposal: { readonly url: string } }).proposal;
+  throw new RefusedRequest(
+    `sent for review: nothing was written yet, someone else has to confirm it at ${printable(url)}`,
+    202,
+  );
 }
 
 export function jsonOf(url: string, { text }: Exchanged): unknown {

@@ -28,6 +28,10 @@ const kinds: Readonly<Record<string, KeySpecification>> = {
   'ML-KEM-512': { key_type: 'ML-KEM', key_size: 512 },
   'ML-KEM-768': { key_type: 'ML-KEM', key_size: 768 },
   'ML-KEM-1024': { key_type: 'ML-KEM', key_size: 1024 },
+  'AES-256': { key_type: 'AES', key_size: 256 },
+  'HMAC-256': { key_type: 'HMAC', key_size: 256 },
+  'HMAC-384': { key_type: 'HMAC', key_size: 384 },
+  'HMAC-512': { key_type: 'HMAC', key_size: 512 },
 };
 const usualKind = 'P-256';
 

@@ -3,9 +3,10 @@ import type { Group, Member, VaultGrant } from '../../client/api.ts';
 import { grantedRoleNames, roleNames } from '../../contract/names.ts';
 import { choice, flag } from '../../service/settings/options.ts';
 import { counted, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor, adminIn, foundIn, listed } from '../connection/admin.ts';
+import { type Admin, adminFor, adminIn, foundIn, listed, vaultNames } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { type Command, commandOf } from '../terminal/command.ts';
+import { endOption } from '../terminal/dates.ts';
 import { done, outOption, printable, printCreated, printJson, table } from '../terminal/terminal.ts';
 
 type Collection = 'members' | 'groups';
@@ -18,11 +19,6 @@ function found(admin: Admin, of: Collection, named: string): Promise<Member | Gr
   return of === 'members'
     ? foundIn(admin.listMembers, kinds.members, named)
     : foundIn(admin.listGroups, kinds.groups, named);
-}
-
-async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
-  const all = await listed(admin.listVaults);
-  return new Map(all.map(({ id, name }) => [id, name]));
 }
 
 /** Grants in the form `production=editor`. */
@@ -75,14 +71,23 @@ export const inviteCommand = commandOf({
   },
 });
 
+function granted(vault_id: string, role: (typeof roleNames)[number], until: string | null) {
+  return { vault_id, role, ...(until === null ? {} : { until }) };
+}
+
+/** A role without an end stays beside one that ends. */
+function keptBeside(until: string | null, grants: readonly VaultGrant[], vaultId: string) {
+  return until === null ? [] : grants.filter(one => one.vault_id === vaultId && one.until === undefined);
+}
+
 /** Members and groups get roles in the same way. */
 function grantCommandOf(of: Collection, who: string): Command {
   return commandOf({
     usage: `${of} grant ${who} VAULT ROLE [flags]`,
     summary: `give a ${kinds[of]} a role in a vault, or remove it`,
-    options,
+    options: { ...options, until: endOption('when the role ends, such as 2027-01-31 or 8h') },
     completes: of,
-    about: `Gives a ${kinds[of]} a role in one vault, in place of any earlier role there: ${grantedRoleNames.join(', ')}. The role none removes it.`,
+    about: `Gives a ${kinds[of]} a role in one vault, in place of any earlier role there: ${grantedRoleNames.join(', ')}. The role none removes it.\nWith --until, the role ends at that time, and a role without an end stays beside it.`,
     upTo: 3,
     run: async (values, named, [vaultNamed, roleNamed]) => {
       if (vaultNamed === undefined || roleNamed === undefined)
@@ -93,12 +98,38 @@ function grantCommandOf(of: Collection, who: string): Command {
       const holder = await found(admin, of, named);
       const vault = await admin.vault(vaultNamed);
       const update = of === 'members' ? admin.updateMember : admin.updateGroup;
-      const answer = await update({ id: holder.id, body: { change_grants: [{ vault_id: vault.id, role }] } });
-      const given = role === 'none' ? 'no role of their own' : `the role ${role}`;
+      const until = values.until?.at ?? null;
+      if (until !== null && role === 'none') throw new UsageError('the role none has no end');
+      const change_grants = [...keptBeside(until, holder.grants, vault.id), granted(vault.id, role, until)];
+      const answer = await update({ id: holder.id, body: { change_grants } });
+      const ends = until === null ? '' : ` until ${until}`;
+      const given = role === 'none' ? 'no role of their own' : `the role ${role}${ends}`;
       done(values.json, answer, `${printable(holder.name)} has ${given} in ${printable(vault.name)}`);
     },
   });
 }
+
+export const requestsCommand = commandOf({
+  usage: 'requests list [flags]',
+  summary: 'print who asks for a role in a vault',
+  options,
+  about:
+    'Prints the requests for a role that wait for a decision: who asks, for which vault, role and end, and why. A signed-in\nperson approves or refuses them on the Approvals page of the dashboard.',
+  run: async values => {
+    const admin = adminIn(values);
+    const all = await listed(admin.listRoleRequests);
+    if (values.json) return printJson(all);
+    const vaults = await vaultNames(admin);
+    const lines = all.map(({ member, vault_id, role, until, reason }) => [
+      member.email,
+      vaults.get(vault_id) ?? vault_id,
+      role,
+      `until ${until}`,
+      reason === '' ? '-' : reason,
+    ]);
+    process.stdout.write(table(lines));
+  },
+});
 
 export const grantMemberCommand = grantCommandOf('members', 'EMAIL');
 export const grantGroupCommand = grantCommandOf('groups', 'NAME');

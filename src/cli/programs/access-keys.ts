@@ -3,6 +3,7 @@ import type { AccessKey } from '../../client/api.ts';
 import { flag, names, whole } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { inVault, listed } from '../connection/admin.ts';
+import { operationsOption } from '../connection/operations-option.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { done, outOption, printable, printCreated, printList } from '../terminal/terminal.ts';
@@ -34,11 +35,19 @@ export const listCommand = commandOf({
   },
 });
 
+/** Names restrict secrets; where operations with keys are allowed, also keys. */
+function kindsFor(operations: readonly string[]): ('secret' | 'key')[] {
+  return operations.length === 0 ? ['secret'] : ['secret', 'key'];
+}
+
 const createOptions = {
   ...options,
-  only: names('restrict it to secrets with these names, in which * matches anything'),
+  only: names(
+    'restrict it to secrets with these names (with --operations, also keys), in which * matches anything',
+  ),
   'names-only': flag('let it read names, but no values'),
   'may-use': flag('let it use secrets and keys through use rules'),
+  operations: operationsOption('the operations that it may do with keys, separated by commas'),
   ...outOption,
   days: whole('N', 'the number of days after which it expires (default: never)', 0, 1, 36_500),
 };
@@ -57,7 +66,8 @@ export const createCommand = commandOf({
         name,
         names_only: values['names-only'],
         may_use: values['may-use'],
-        ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+        ...(values.operations.length === 0 ? {} : { operations: [...values.operations] }),
+        ...(values.only.length === 0 ? {} : { kinds: kindsFor(values.operations), names: values.only }),
         ...(values.days === 0
           ? {}
           : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),

@@ -2,8 +2,9 @@
 import type { Stage } from '../../client/api.ts';
 import { flag } from '../../service/settings/options.ts';
 import { counted, UsageError } from '../../service/settings/report.ts';
-import { adminIn, foundIn, listed } from '../connection/admin.ts';
+import { adminIn, foundIn, listed, vaultNames } from '../connection/admin.ts';
 import { comparedStage, printStage } from '../connection/compared-stage.ts';
+import { RefusedRequest } from '../connection/remote.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { commandOf } from '../terminal/command.ts';
 import { done, printable, printCreated, printJson, table } from '../terminal/terminal.ts';
@@ -19,7 +20,7 @@ export const listCommand = commandOf({
     const admin = adminIn(values);
     const all = await listed(admin.listStages);
     if (values.json) return printJson(all);
-    const vaults = new Map((await listed(admin.listVaults)).map(({ id, name }) => [id, name]));
+    const vaults = await vaultNames(admin);
     const inOrder = ({ vault_ids }: Stage) => vault_ids.map(id => vaults.get(id) ?? id).join(', ');
     process.stdout.write(table(all.map(stage => [stage.name, inOrder(stage)])));
   },
@@ -77,7 +78,7 @@ export const renameCommand = commandOf({
   summary: 'rename a secret in all vaults of a stage',
   options,
   about:
-    'Renames a secret in all vaults of a stage that have it or, if one of them can’t be renamed, in none.',
+    'Renames a secret in all vaults of a stage that have it or, if one of them can’t be renamed, in none.\nIn vaults with review, someone else has to confirm it.',
   missing: 'the name of a stage is required',
   upTo: 3,
   run: async (values, named, [old, next]) => {
@@ -89,6 +90,13 @@ export const renameCommand = commandOf({
     const secret = found.find(one => one !== null) ?? null;
     if (secret === null) throw new UsageError('no vault of the stage has a secret with this name');
     const renamed = await admin.renameInStage({ id, body: { secret_id: secret.id, name: next } });
-    done(values.json, renamed, `renamed in ${counted(renamed.data.length, 'vault')}`);
+    const waiting = renamed.data.filter(({ proposal }) => proposal !== undefined);
+    const said = `renamed in ${counted(renamed.data.length - waiting.length, 'vault')}`;
+    done(values.json, renamed, said);
+    if (waiting.length > 0)
+      throw new RefusedRequest(
+        `sent for review in ${counted(waiting.length, 'vault')}: someone else has to confirm it`,
+        202,
+      );
   },
 });

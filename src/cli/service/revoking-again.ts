@@ -20,6 +20,13 @@ const removing =
   async (domain, operator, id) =>
     of(domain).remove(await domain.guard.admit(operator, `${noun}:write`), id, purge);
 
+const endingIssuer: Again = async (domain, operator, id) =>
+  domain.issuers.remove(await domain.guard.admit(operator, 'issuers:write'), id, true);
+
+const endingLease: Again = async (domain, operator, id) => {
+  await domain.leases.revoke(await domain.guard.admit(operator, 'leases:write'), id);
+};
+
 const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again | null>> = {
   'access-key.revoked': removing('access-keys', domain => domain.accessKeys),
   'api-key.revoked': removing('api-keys', domain => domain.apiKeys),
@@ -27,8 +34,12 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
   'certificate.purged': removing('certificates', domain => domain.certificates, true),
   'group.deleted': removing('members', domain => domain.groups),
   'identity.deleted': removing('identities', domain => domain.identities),
+  'issuer.deleted': endingIssuer,
+  'issuer.ended': endingIssuer,
   'key.deleted': removing('keys', domain => domain.keys),
   'key.purged': removing('keys', domain => domain.keys, true),
+  'lease.ended': endingLease,
+  'lease.revoked': endingLease,
   'member.removed': removing('members', domain => domain.members),
   'oauth-grant.ended': (domain, operator, id) => domain.oauth.grants.endBy(operator, id),
   // It may be the person's only way to sign in.

@@ -15,6 +15,7 @@ import { note, printable } from '../terminal/terminal.ts';
 import type { RunValues } from './run-options.ts';
 import type { SecretFile } from './secret-files.ts';
 import { type Allowed, refuseUnsafe } from './unsafe-names.ts';
+import { viaVariables } from './via.ts';
 
 export interface Given {
   readonly environment: Environment;
@@ -46,14 +47,16 @@ export async function environmentFor(
   const before = withoutOurs(inherited);
   const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
   if (values.strict) refuseReplacing(pairs, before);
+  const via = await viaVariables(settings, values, before);
   const added = { ...Object.fromEntries(fromVault), ...Object.fromEntries([...plain, ...secret]) };
   const kept = values.pristine ? {} : before;
   return {
-    environment: { ...kept, ...onlyVariables(added), ...(values.preserve ? kept : {}) },
+    environment: { ...kept, ...onlyVariables(added), ...(values.preserve ? kept : {}), ...via.variables },
     files,
     secrets: [
       ...pairs.map(([name, value]) => ({ name, value })),
       ...files.map(({ name, value }) => ({ name, value })),
+      ...via.secrets,
       ...ourSecrets(settings, inherited),
     ],
   };

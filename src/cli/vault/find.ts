@@ -1,8 +1,7 @@
 /** `strongroom find`: searches the names and tags of everything that the API key may see, in all vaults. */
 import { choice } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminIn, listed } from '../connection/admin.ts';
-import { RefusedRequest } from '../connection/remote.ts';
+import { type Admin, adminIn, vaultNames } from '../connection/admin.ts';
 import { byName, type ListedResource, resourcesOf, resourceTypes } from '../connection/resources.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { tagOption } from '../connection/tags.ts';
@@ -61,16 +60,6 @@ const folded = (text: string) => text.normalize('NFC').toLowerCase();
 
 function tagsOf({ tags }: ListedResource): string[] {
   return Object.entries(tags).map(([name, value]) => `${name}=${value}`);
-}
-
-/** Empty if the API key may not list vaults. */
-async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
-  try {
-    return new Map((await listed(admin.listVaults)).map(({ id, name }) => [id, name]));
-  } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 403) return new Map();
-    throw error;
-  }
 }
 
 function inOrder<T extends { readonly vault: string; readonly name: string }>(all: readonly T[]): T[] {

@@ -108,7 +108,9 @@ async function storeSecrets(admin: Admin, vaultId: string, part: readonly Planne
     !('value' in body) ? [] : id === null ? { vault_id: vaultId, ...body } : { id, ...body, ...becomes },
   );
   const { results } = await admin.writeSecrets({ body: { items } });
-  return results.flatMap(({ index, error }) => {
+  return results.flatMap(({ index, error, proposal }) => {
+    if (proposal)
+      return [`${printable(part[index]!.item.name)}: sent for review at ${printable(proposal.url)}`];
     if (error === undefined) return [];
     const { field, reason } = error.details;
     return [

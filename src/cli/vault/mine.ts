@@ -31,7 +31,9 @@ export const setCommand = commandOf({
       before => ({ ...before, [name.normalize('NFC')]: value }),
       values['no-keyring'] ? null : process.env,
     );
-    done(values.json, { name }, `${printable(name)} has a value of your own`);
+    const where =
+      place.vault === null ? 'for runs that name no vault' : `in the vault ${printable(place.vault)}`;
+    done(values.json, { name }, `${printable(name)} has a value of your own ${where}`);
   },
 });
 

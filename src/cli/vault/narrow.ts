@@ -11,6 +11,7 @@ import {
   text,
 } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
+import { operationsOption } from '../connection/operations-option.ts';
 import type { Command } from '../terminal/command.ts';
 import { durationIn } from '../terminal/dates.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
@@ -41,6 +42,7 @@ const options = {
   kinds: kindList,
   'names-only': flag('read names, but no values; use rules still apply'),
   'no-use': flag('read only: no use of secrets and keys through use rules'),
+  operations: operationsOption('only these operations with keys, of those that it may do'),
   from: list(
     'CIDR',
     isCidr,
@@ -87,6 +89,7 @@ function restrictionsIn(values: Values) {
     ...(values.kinds.length > 0 && { kinds: values.kinds }),
     ...(values['names-only'] && { namesOnly: true as const }),
     ...(values['no-use'] && { mayUse: false as const }),
+    ...(values.operations.length > 0 && { operations: values.operations }),
     ...(values.from.length > 0 && { cidrs: values.from }),
     ...(values['expires-in'] !== null && { expiresInSeconds: values['expires-in'] }),
     ...(values['expires-at'] !== null && { expiresAt: new Date(values['expires-at']) }),

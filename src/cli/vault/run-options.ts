@@ -11,6 +11,7 @@ import {
 } from '../../service/settings/options.ts';
 import { serviceOptions } from '../connection/settings.ts';
 import { unsafeNames } from './unsafe-names.ts';
+import type { Via } from './via.ts';
 
 const { json: _, vault, ...place } = serviceOptions;
 
@@ -20,6 +21,15 @@ function fileIn(given: string): { readonly name: string; readonly path: string |
   const [name, path] = at < 0 ? [given, null] : [given.slice(0, at), given.slice(at + 1)];
   if (name === '' || path === '') throw new Error('must be of the form NAME or NAME=PATH');
   return { name, path };
+}
+
+/** Without a program, the rule has the name of one. */
+function viaIn(given: string): Via {
+  const at = given.indexOf('=');
+  const [program, rule] = at < 0 ? [given, given] : [given.slice(0, at), given.slice(at + 1)];
+  if (!/^[a-z][a-z0-9_-]*$/i.test(program) || rule === '')
+    throw new Error('must be a use rule named like a program, or of the form PROGRAM=RULE');
+  return { program, rule };
 }
 
 /** These end or stop a process, and can’t be handled. */
@@ -55,6 +65,12 @@ export const runOptions = {
     'pass on a secret as a file that only you can read: a new file at PATH, or in a private folder; the variable NAME_FILE contains its path',
     fileIn,
   ),
+  via: repeated(
+    'RULE|PROGRAM=RULE',
+    'let the program use a secret that it never gets: set the address and a restricted, short-lived access key for calls through the gateway under this use rule. PROGRAM is one of anthropic, git, github, hugging-face, npm, openai, pypi, stripe, or NAME for NAME_BASE_URL and NAME_API_KEY. No values are passed on, except for --only and --file',
+    viaIn,
+  ),
+  'via-for': text('DURATION', 'how long that access key is valid, such as 8h (default: 12h)'),
   only: names('pass on only these secrets'),
   prefix: text('P', 'put P before the name of every variable'),
   pristine: flag('don’t pass on the current environment'),

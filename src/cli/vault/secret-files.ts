@@ -1,13 +1,15 @@
 /**
  * Files with secrets for a program that `run` starts: new files that only their owner can read, at a given path or in
  * a fresh private folder, in memory if possible. An existing file is never overwritten. All of them are removed at the
- * end, unless someone else has replaced them.
+ * end, unless someone else has replaced them; what a killed process left in its private folder, by the next one.
  */
 import {
   accessSync,
   constants,
   lstatSync,
   mkdtempSync,
+  readdirSync,
+  readlinkSync,
   rmSync,
   type Stats,
   statfsSync,
@@ -101,7 +103,37 @@ function identityOf(path: string): Identity | null {
 
 function privateFolder({ XDG_RUNTIME_DIR = '' }: Environment): string {
   const inMemory = [XDG_RUNTIME_DIR, '/dev/shm'].find(isUsableMemory);
-  return mkdtempSync(join(inMemory ?? tmpdir(), 'strongroom-'));
+  if (inMemory === undefined) return mkdtempSync(join(tmpdir(), 'strongroom-'));
+  removeLeftBehind(inMemory);
+  return mkdtempSync(join(inMemory, `${ownFolders()}${process.pid}-`));
+}
+
+/** A process is known by its id only within its namespace, and containers may share a folder. */
+function ownFolders(): string {
+  return `strongroom-run-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]}-`;
+}
+
+/** Removes the folders of our own earlier processes that were killed before they could. */
+function removeLeftBehind(place: string): void {
+  const begin = ownFolders();
+  for (const name of readdirSync(place)) {
+    const pid = name.startsWith(begin) ? /^(\d+)-/.exec(name.slice(begin.length))?.[1] : undefined;
+    if (pid === undefined || isRunning(Number(pid))) continue;
+    const path = join(place, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() && found.uid === process.getuid!())
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Also if it belongs to someone else. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 const memoryTypes = new Set([0x01021994, 0x858458f6]);

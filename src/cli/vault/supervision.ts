@@ -35,12 +35,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   // The stored values are sealed under the credential, and a short-lived one could not open them later.
   if (values.offline && settings.workload !== null)
     throw new UsageError('--offline requires an access key or an API key');
-  // With an API key and no vault, only the references in the file are read.
-  const skipsVault =
-    values.variables !== null &&
-    settings.accessKey === null &&
-    settings.workload === null &&
-    settings.vault === null;
+  const skipsVault = isForGatewayAlone(values) || isForReferencesAlone(settings, values);
   const places = (values.vault.length > 1 ? values.vault : [settings.vault]).map(vault => ({
     ...settings,
     vault,
@@ -67,6 +62,16 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
       for (const part of parts) await part.keep();
     },
   };
+}
+
+/** A program that uses secrets through the gateway gets only the values that are named. */
+function isForGatewayAlone({ via, only, file }: RunValues): boolean {
+  return via.length > 0 && only.length === 0 && file.length === 0;
+}
+
+/** With an API key and no vault, only the references in the file are read. */
+function isForReferencesAlone({ accessKey, workload, vault }: Settings, { variables }: RunValues): boolean {
+  return variables !== null && accessKey === null && workload === null && vault === null;
 }
 
 /** Of a name in several vaults, the last one counts, and none without --override. A person's own values come last. */

@@ -3,10 +3,11 @@
  * be for another name, is returned without verification.
  */
 import { randomBytes, type X509Certificate } from 'node:crypto';
-import { type IncomingMessage, request as plainRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { resolve } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { request as plainRequest } from '../../base/node-http.ts';
 import { challengeHeader, proofHeader } from '../../http/surface/health.ts';
 import { isEncrypted } from '../listener/listening.ts';
 import type { ServeConfig } from '../settings/config.ts';

@@ -11,6 +11,7 @@ import { putAside } from '../../logs/checkpoint-file.ts';
 import { Checkpointer, type CheckpointerParts } from '../../logs/checkpoints.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import type { DataPlace } from '../settings/config.ts';
+import { dialInto } from './dial.ts';
 import {
   checkpointFile,
   type Opened,
@@ -55,6 +56,7 @@ export async function strongroomOver(
     passwordCosts,
     privateWebhooks: place['allow-private-webhooks'] ?? [],
     privateIssuers,
+    dial: dialInto(place['allow-private-leases'] ?? []),
     fetchDocument: documents.fetch,
     oauthClients: { documents: place['oauth-client'] ?? [], mayFetch: place['oauth-fetch-clients'] ?? false },
     facts: {

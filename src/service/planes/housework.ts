@@ -7,6 +7,8 @@ import { archiveFolder } from '../opening/open-data.ts';
 import type { ServeConfig } from '../settings/config.ts';
 import { UsageError } from '../settings/report.ts';
 
+/** How often to look for leases that end. */
+const endLeasesEvery = 500;
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 const forgetSessionsEvery = 600_000;
@@ -22,6 +24,7 @@ export function startHousework(
   config: ServeConfig,
   checkpointer: Pick<Checkpointer, 'sign'>,
   backups: Pick<BackupSchedule, 'step'> | null,
+  onError: (error: unknown) => void,
 ): Chores {
   const { retention } = domain;
   const requests = { aged, days: config['log-retention-days'] };
@@ -46,6 +49,7 @@ export function startHousework(
     .every(houseworkEvery, () => domain.housekeeping.step())
     .every(houseworkEvery, () => domain.revisions.keep())
     .every(lookForTimelineEvery, () => domain.noteTimeline())
+    .every(endLeasesEvery, () => domain.leaseKeeper.step(onError))
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }
 

@@ -120,7 +120,8 @@ async function serveOver(
   await checkpointer.begin().catch(onError);
   await domain.noteTimeline().catch(onError);
   await beginBackups(backups);
-  const chores = startHousework(new Chores(onError), strongroom, config, checkpointer, backups);
+  const chores = startHousework(new Chores(onError), strongroom, config, checkpointer, backups, onError);
+  strongroom.store.onChange(domain.leaseKeeper.touched);
   const gauges =
     config['metrics-port'] === null ? null : managementGauges(strongroom, () => backupFacts(backups), chores);
   checkpointer.start();
@@ -135,6 +136,7 @@ async function serveOver(
     stop: async () => {
       backups?.stop();
       await chores.stop();
+      await domain.leaseKeeper.stop();
       gauges?.stop();
       await app.close();
       await stopEvents();

@@ -5,11 +5,14 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Reader } from '../../access/caller.ts';
 import type { SignedTime } from '../../base/clock.ts';
+import type { LeaseCall } from '../../contract/issuers.ts';
 import type { UseCall } from '../../contract/uses.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import type { KeyCall } from '../../domain/uses/key-uses.ts';
+import type { AskedOperation } from '../../domain/uses/operation-uses.ts';
+import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
 import type { Timeouts } from '../../http/listener/server.ts';
 import type { HandedKeyring } from '../../keyring/keyring.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
@@ -31,6 +34,8 @@ export interface RequestHead {
   /** The certificate of the peer, proven in the TLS handshake, in DER; null if it sent none. */
   readonly certificate: Uint8Array | null;
   readonly hasBody: boolean;
+  /** Set on a request to the gateway. */
+  readonly admitted?: AdmittedRequest;
 }
 
 export interface AnswerHead {
@@ -41,7 +46,7 @@ export interface AnswerHead {
 /** A piece of a body: bytes with their own buffer, or text. */
 export type Piece = Uint8Array | string;
 
-/** Messages about one exchange to the management plane. */
+/** Messages about one exchange to the plane that answers it. */
 export type ToExchange =
   | { readonly kind: 'request'; readonly id: number; readonly head: RequestHead }
   | { readonly kind: 'body'; readonly id: number; readonly piece: Uint8Array }
@@ -51,7 +56,7 @@ export type ToExchange =
   /** The client has disconnected. */
   | { readonly kind: 'gone'; readonly id: number };
 
-/** Messages about one exchange from the management plane. */
+/** Messages about one exchange from that plane. */
 export type FromExchange =
   /** This many bytes of the request's body were read. */
   | { readonly kind: 'read'; readonly id: number; readonly bytes: number }
@@ -137,10 +142,12 @@ export type ForManagement = ReadingServices &
 export type UseMessage =
   | { readonly call: UseCall }
   | { readonly key: KeyCall }
+  | { readonly operation: AskedOperation }
+  | { readonly lease: LeaseCall }
   | { readonly unread: SentFailure };
 
 export interface UseOrder {
-  readonly of: 'secret' | 'key';
+  readonly of: 'secret' | 'key' | 'operation' | 'lease';
   readonly facts: RequestFacts;
   /** The access key of the request, as the reading plane identified it. Its token is not sent. */
   readonly reader: Reader;
@@ -159,4 +166,9 @@ export interface UseOutcome {
 export type UsesServices = PlaneServices<PlaneData, null> &
   LedgerServices & {
     use: (order: UseOrder) => Promise<UseOutcome>;
+    exchange: (message: ToExchange) => void;
   };
+
+export type ForUses = ReadingServices & {
+  exchange: (message: FromExchange) => void;
+};

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
 import type { FromExchange, RequestHead, ToExchange } from './messages.ts';
 
 export interface RequestForwarderParts {
@@ -33,7 +34,15 @@ export class RequestForwarder {
     this.#parts = parts;
   }
 
-  readonly forward = (request: IncomingMessage, response: ServerResponse): void => {
+  readonly forward = (request: IncomingMessage, response: ServerResponse): void =>
+    this.#forward(request, response, null);
+
+  /** Passes on a request of a client that was identified, without its credential. */
+  forwardAdmitted(request: IncomingMessage, response: ServerResponse, admitted: AdmittedRequest): void {
+    this.#forward(request, response, admitted);
+  }
+
+  #forward(request: IncomingMessage, response: ServerResponse, admitted: AdmittedRequest | null): void {
     const caller = callerOf(request);
     const own = this.#callers.get(caller) ?? 0;
     if (!this.#parts.isUp() || this.#exchanges.size >= mostAtOnce || own >= mostOfOne) {
@@ -46,8 +55,9 @@ export class RequestForwarder {
       this.#exchanges.delete(id);
       this.#leave(caller);
     });
-    this.#exchanges.set(id, new Exchange(id, request, response, this.#parts));
-  };
+    const head = admitted === null ? headOf(request) : admittedHead(request, admitted);
+    this.#exchanges.set(id, new Exchange(id, request, response, this.#parts, head));
+  }
 
   #leave(caller: string): void {
     const left = this.#callers.get(caller)! - 1;
@@ -73,12 +83,17 @@ class Exchange {
   /** Bytes of the request's body that the other side has not read yet. */
   #unread = 0;
 
-  constructor(id: number, request: IncomingMessage, response: ServerResponse, parts: RequestForwarderParts) {
+  constructor(
+    id: number,
+    request: IncomingMessage,
+    response: ServerResponse,
+    parts: RequestForwarderParts,
+    head: RequestHead,
+  ) {
     this.#id = id;
     this.#request = request;
     this.#response = response;
     this.#parts = parts;
-    const head = headOf(request);
     parts.post({ kind: 'request', id, head });
     if (head.hasBody) this.#sendBody();
     response.once('close', () => {
@@ -158,6 +173,12 @@ function headOf(request: IncomingMessage): RequestHead {
     certificate: certificateOf(socket),
     hasBody: isSaid && !readableEnded,
   };
+}
+
+function admittedHead(request: IncomingMessage, admitted: AdmittedRequest): RequestHead {
+  const { rule, path, headers } = admitted;
+  const target = `/via/${encodeURIComponent(rule)}${path}`;
+  return { ...headOf(request), url: target, rawHeaders: headers.flat(), certificate: null, admitted };
 }
 
 /** The certificate is not verified yet: the handshake only proves that the peer has its private key. */

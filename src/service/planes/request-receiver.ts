@@ -2,27 +2,25 @@
  * The management plane's side of requests that the reading plane forwards: to the router, each looks as if it had its
  * own connection. The answer goes back as a head and pieces of a body, no faster than the client reads it.
  */
-import {
-  type ClientRequest,
-  IncomingMessage,
-  type OutgoingHttpHeaders,
-  type RequestListener,
-  ServerResponse,
-} from 'node:http';
+import type { ClientRequest, OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { IncomingMessage, ServerResponse } from '../../base/node-http.ts';
+import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
 import type { AnswerHead, FromExchange, Piece, RequestHead, ToExchange } from './messages.ts';
 import { largestFlight, ownBytes } from './request-forwarder.ts';
 
 export type Post = (message: FromExchange, transfer?: readonly ArrayBuffer[]) => void;
 
+type Route = (request: IncomingMessage, response: ServerResponse, admitted?: AdmittedRequest) => void;
+
 export class RequestReceiver {
-  readonly #route: RequestListener;
+  readonly #route: Route;
   readonly #post: Post;
   readonly #exchanges = new Map<number, ForwardedExchange>();
   readonly #ids = new WeakMap<IncomingMessage, number>();
 
-  constructor(route: RequestListener, post: Post) {
+  constructor(route: Route, post: Post) {
     this.#route = route;
     this.#post = post;
   }
@@ -43,7 +41,7 @@ export class RequestReceiver {
     this.#exchanges.set(id, exchange);
     this.#ids.set(exchange.request, id);
     exchange.response.once('close', () => this.#exchanges.delete(id));
-    this.#route(exchange.request, exchange.response);
+    this.#route(exchange.request, exchange.response, head.admitted);
   }
 }
 

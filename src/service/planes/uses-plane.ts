@@ -10,12 +10,15 @@ import { type UsesDomain, usesDomainWith } from '../../domain/reading.ts';
 import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import { brokerWith } from '../../egress/brokered-call.ts';
 import { systemResolve } from '../../egress/connections.ts';
+import { gatewayListener } from '../../http/gateway/uses-plane.ts';
 import { failureOf } from '../../http/listener/errors.ts';
 import { receivedFailure, sentFailure } from '../../threads/failures.ts';
+import { dialInto } from '../opening/dial.ts';
 import { usesGauges } from './gauges.ts';
-import type { PlaneData, ReadingServices, UseOrder, UseOutcome } from './messages.ts';
+import type { ForUses, PlaneData, ToExchange, UseOrder, UseOutcome } from './messages.ts';
 import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
+import { RequestReceiver } from './request-receiver.ts';
 
 /** How long cancelled calls may take to be recorded. */
 const longestStop = 2_000;
@@ -23,13 +26,20 @@ const longestStop = 2_000;
 interface Made extends BegunPlane<null> {
   readonly domain: UsesDomain;
   use(order: UseOrder): Promise<UseOutcome>;
+  /** Receives the requests to the gateway. */
+  readonly receiver: RequestReceiver;
 }
 
 export function usesPlane(port: MessagePort): void {
-  planeSide<PlaneData, null, Made, ReadingServices>(port, {
+  planeSide<PlaneData, null, Made, ForUses>(port, {
     begin,
     gather: 0,
     services: ({ whenMade }) => ({
+      exchange: (message: ToExchange) =>
+        void whenMade.then(
+          made => made.receiver.take(message),
+          () => {},
+        ),
       use: async (order: UseOrder) => (await whenMade.catch(notBegun)).use(order),
       settle: async () => (await whenMade).domain.ledger.settle(),
       writeHourCounts: async () => (await whenMade).domain.ledger.writeHourCounts(),
@@ -41,18 +51,25 @@ function notBegun(): never {
   throw new Failure('UNAVAILABLE', { retryAfter: 1 });
 }
 
-async function begin(data: PlaneData, { sibling, onError }: ToReading<ReadingServices>): Promise<Made> {
+async function begin(data: PlaneData, { channel, sibling, onError }: ToReading<ForUses>): Promise<Made> {
   const opened = await openInPlane(data, sibling);
   const egress = egressInto(data.config['allow-private-webhooks']);
   const broker = brokerWith({ egress, resolve: systemResolve() });
-  const domain = usesDomainWith({ ...opened, broker });
+  const dial = dialInto(data.config['allow-private-leases']);
+  const domain = usesDomainWith({ ...opened, broker, dial });
   const chores = new Chores(onError);
   const gauges =
     data.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
   const underWay = new Set<Promise<unknown>>();
+  const listen = gatewayListener({ gateway: domain.gateway, newId: opened.newId, onError });
+  const receiver = new RequestReceiver(
+    (request, response, admitted) => listen(request, response, admitted!),
+    (message, moved = []) => channel.notifyMoving(moved, 'exchange', message),
+  );
   return {
     begun: null,
     domain,
+    receiver,
     failed: () => {}, // No caller is authenticated here.
     use: order => {
       const made = carryOut(domain, order).finally(() => underWay.delete(made));
@@ -84,13 +101,17 @@ async function carryOut(domain: UsesDomain, order: UseOrder): Promise<UseOutcome
 }
 
 async function resultOf(
-  { vaultUses, keyUses }: UsesDomain,
+  { vaultUses, keyUses, leaseUses }: UsesDomain,
   { of, facts, reader, asked }: UseOrder,
 ): Promise<UseResult<object>> {
   const request = { ...facts, reader };
   if ('call' in asked) return vaultUses.use({ ...request, call: asked.call });
   if ('key' in asked) return keyUses.use({ ...request, asked: asked.key });
+  if ('operation' in asked) return keyUses.operate({ ...request, asked: asked.operation });
+  if ('lease' in asked) return leaseUses.use({ ...request, asked: asked.lease });
   const unread = receivedFailure(asked.unread);
+  if (of === 'operation') return keyUses.operate({ ...request, asked: unread });
+  if (of === 'lease') return leaseUses.use({ ...request, asked: unread });
   return of === 'key'
     ? keyUses.use({ ...request, asked: unread })
     : vaultUses.use({ ...request, call: unread });

@@ -2,17 +2,20 @@
  * The reading plane's view of the plane of uses. Its thread starts with the first use. If it dies, its open calls are
  * refused, and the next use starts another thread.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Uses as UsesOfVault } from '../../domain/reading.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import type { UseResult } from '../../domain/uses/recorded-uses.ts';
+import type { ForwardAdmitted } from '../../http/listener/admitted-request.ts';
 import { failureOf } from '../../http/listener/errors.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
 import { receivedFailure, sentFailure, ThreadEnded } from '../../threads/failures.ts';
 import { type StartThread, type Thread, threadFile } from '../../threads/thread.ts';
 import type { Report } from '../settings/report.ts';
 import type {
+  FromExchange,
   LedgerServices,
   PlaneData,
   UseMessage,
@@ -21,6 +24,7 @@ import type {
   UsesServices,
 } from './messages.ts';
 import { Plane } from './plane.ts';
+import { RequestForwarder } from './request-forwarder.ts';
 
 /** What the plane of uses needs from the reading plane. */
 interface UsesParts {
@@ -37,6 +41,9 @@ const longestStop = 5_000;
 export class Uses implements UsesOfVault, OtherLedger {
   readonly plane: Plane<UsesServices>;
   readonly #report: Report;
+  readonly #forwarding: RequestForwarder;
+  /** How to refuse a request to the gateway that this plane can't serve. */
+  readonly #refusals = new WeakMap<IncomingMessage, () => void>();
   #parts: UsesParts | null = null;
 
   constructor(report: Report, start?: StartThread) {
@@ -46,14 +53,29 @@ export class Uses implements UsesOfVault, OtherLedger {
       file: threadFile(import.meta.url, 'uses-thread'),
       report,
       start,
+      services: { exchange: (message: FromExchange) => this.#forwarding.take(message) },
       gather: 0,
-      onEnded: () => {},
+      onEnded: () => this.#forwarding.failAll(),
+    });
+    this.#forwarding = new RequestForwarder({
+      post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
+      isUp: () => !this.plane.isStopping,
+      refuse: request => this.#refusals.get(request)!(),
+      onLate: () => {}, // Bodies are limited by the listener's own time.
     });
   }
 
   begin(parts: UsesParts): void {
     this.#parts = parts;
   }
+
+  /** Passes a request to the gateway on, and its answer back, while they arrive. */
+  readonly gateway: ForwardAdmitted = (request, response, admitted, unavailable) => {
+    this.#refusals.set(request, unavailable);
+    if (!this.plane.isStopping && this.plane.thread === null) this.#start();
+    const facts = withoutToken(admitted.facts);
+    this.#forwarding.forwardAdmitted(request, response, { ...admitted, facts });
+  };
 
   readonly vaultUses: UsesOfVault['vaultUses'] = {
     use: ({ call, ...facts }) =>
@@ -63,6 +85,19 @@ export class Uses implements UsesOfVault, OtherLedger {
   readonly keyUses: UsesOfVault['keyUses'] = {
     use: ({ asked, ...facts }) =>
       this.#order('key', facts, asked instanceof Failure ? { unread: sentFailure(asked) } : { key: asked }),
+    operate: ({ asked, ...facts }) => {
+      const sent = asked instanceof Failure ? { unread: sentFailure(asked) } : { operation: asked };
+      return this.#order('operation', facts, sent);
+    },
+  };
+
+  readonly leaseUses: UsesOfVault['leaseUses'] = {
+    use: ({ asked, ...facts }) =>
+      this.#order(
+        'lease',
+        facts,
+        asked instanceof Failure ? { unread: sentFailure(asked) } : { lease: asked },
+      ),
   };
 
   settle = (): Promise<void> => this.#ask('settle');
@@ -84,20 +119,8 @@ export class Uses implements UsesOfVault, OtherLedger {
     }
     if (this.plane.isStopping) return refuse(facts, new ThreadEnded());
     const thread = this.plane.thread ?? this.#start();
-    const { sender, requestId, route, method, tool, vaultId, keyId } = facts;
-    const { address, userAgent } = sender;
-    const copied = {
-      sender: { address, userAgent },
-      requestId,
-      route,
-      method,
-      tool,
-      token: null,
-      vaultId,
-      keyId,
-    };
     try {
-      return resultOf(await thread.call('use', { of, facts: copied, reader, asked }));
+      return resultOf(await thread.call('use', { of, facts: withoutToken(facts), reader, asked }));
     } catch (error) {
       // It is unknown how far the call got.
       if (error instanceof ThreadEnded) return refuse(facts, error);
@@ -124,6 +147,20 @@ export class Uses implements UsesOfVault, OtherLedger {
     );
     return thread;
   }
+}
+
+/** The facts that are sent to the other thread. */
+function withoutToken({
+  sender,
+  requestId,
+  route,
+  method,
+  tool,
+  vaultId,
+  keyId,
+}: RequestFacts): RequestFacts {
+  const { address, userAgent } = sender;
+  return { sender: { address, userAgent }, requestId, route, method, tool, token: null, vaultId, keyId };
 }
 
 function resultOf({ status, receipt, requestId, answer, failure }: UseOutcome): UseResult<never> {

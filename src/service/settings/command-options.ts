@@ -188,6 +188,9 @@ export const serveOptions = {
   'allow-private-issuers': cidrs(
     'private networks from which keys of token issuers may be fetched, also over plain http',
   ),
+  'allow-private-leases': cidrs(
+    'private networks in which issuers may create credentials, also over unencrypted connections',
+  ),
   'log-retention-days': days('days to keep request log entries (default: 90; 0 keeps them indefinitely)', 90),
   'audit-retention-days': days(
     'days to keep audit log entries before they are archived (default: 0, which keeps them indefinitely)',
