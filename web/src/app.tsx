@@ -28,6 +28,7 @@ const pages: readonly (readonly [string, ComponentType])[] = [
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
   ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/approvals/:approval?', lazy(() => import('./pages/approvals/approvals.tsx'))],
+  ['/proposals/:proposal', lazy(() => import('./pages/approvals/approvals.tsx'))],
   ['/logs/requests', lazy(() => import('./pages/logs/request-log.tsx'))],
   ['/logs/audit', lazy(() => import('./pages/logs/audit-log.tsx'))],
   ['/webhooks/:webhook?', lazy(() => import('./pages/webhooks/webhooks.tsx'))],

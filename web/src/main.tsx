@@ -3,7 +3,7 @@ import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { onWarning } from './api/client.ts';
+import { onSentForReview, onWarning } from './api/client.ts';
 import { makeQueryClient } from './api/use.ts';
 import { App } from './app.tsx';
 import { keepAuthorizationRequest } from './session/authorization-request.ts';
@@ -17,6 +17,7 @@ keepAuthorizationRequest();
 beginAgainWithHashToken();
 startTheme();
 onWarning(text => note(`Note: ${text}`));
+onSentForReview(() => note('Sent for review. Someone else has to confirm it.'));
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

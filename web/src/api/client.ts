@@ -28,6 +28,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The write waits for someone else to confirm it, and nothing was written yet. It was already reported. */
+export class SentForReview extends Error {}
+
 /** Replaces the message of an API error that has this status; returns other errors unchanged. */
 export function reworded(error: unknown, status: number, message: string): unknown {
   if (!(error instanceof ApiError) || error.status !== status) return error;
@@ -36,7 +39,8 @@ export function reworded(error: unknown, status: number, message: string): unkno
 
 /** One sentence for a person, with the reason if the service gave one. */
 export function sentence(error: unknown): string {
-  if (!(error instanceof ApiError)) return 'Can’t reach the service. Your input is still here.';
+  if (error instanceof SentForReview) return 'Sent for review.';
+  if (!(error instanceof ApiError)) return 'Can’t reach the service.';
   if (error.reason === '') return `${error.message}.`.replace('..', '.');
   const field = error.field === '' ? '' : `${error.field.replaceAll('_', ' ')} `;
   return `${error.message}: ${field}${error.reason}.`;
@@ -47,6 +51,7 @@ export type Ask = () => Promise<boolean>;
 let renew: Ask | null = null;
 let prove: Ask | null = null;
 let warn: ((text: string) => void) | null = null;
+let tellSent: (() => void) | null = null;
 
 /** Paths where a 401 means that the proof is wrong, not that the session has ended. */
 const signIns = new Set([
@@ -70,6 +75,11 @@ export function onProofRequired(ask: Ask | null): void {
 /** Registers the function that shows warnings from responses. */
 export function onWarning(show: (text: string) => void): void {
   warn = show;
+}
+
+/** Registers the function that reports a write that became a proposal. */
+export function onSentForReview(tell: () => void): void {
+  tellSent = tell;
 }
 
 export async function send<T>(
@@ -129,6 +139,11 @@ async function read<T>(answer: Response): Promise<T> {
   const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : {};
   if (!answer.ok) throw new ApiError(answer.status, body as ErrorBody);
+  if (answer.status === 202) {
+    tellSent?.();
+    // Of many writes, each has its own result.
+    if (!('results' in (body as object) || 'data' in (body as object))) throw new SentForReview();
+  }
   return body as T;
 }
 

@@ -3,7 +3,7 @@
  * other error above the buttons.
  */
 import { type FormEvent, useState } from 'react';
-import { ApiError, sentence } from './client.ts';
+import { ApiError, SentForReview, sentence } from './client.ts';
 
 export interface Form<T> {
   readonly values: T;
@@ -15,7 +15,8 @@ export interface Form<T> {
   set<K extends keyof T>(name: K, value: T[K]): void;
   errorOf(name: string): string;
   fail(error: unknown): void;
-  submit(action: (values: T) => Promise<unknown>): (event: FormEvent) => void;
+  /** `onSent` is called instead if what was sent waits for review. */
+  submit(action: (values: T) => Promise<unknown>, onSent?: () => void): (event: FormEvent) => void;
   reset(): void;
 }
 
@@ -28,13 +29,14 @@ export function useForm<T extends object>(initial: T): Form<T> {
   const field = failure instanceof ApiError ? (failure.field.split('.')[0] ?? '') : '';
   const isOurs = field !== '' && field in values;
 
-  async function run(action: (values: T) => Promise<unknown>) {
+  async function run(action: (values: T) => Promise<unknown>, onSent?: () => void) {
     setBusy(true);
     setFailure(null);
     try {
       await action(values);
     } catch (error) {
-      setFailure(error);
+      if (error instanceof SentForReview) onSent?.();
+      else setFailure(error);
     } finally {
       setBusy(false);
     }
@@ -44,19 +46,24 @@ export function useForm<T extends object>(initial: T): Form<T> {
     values,
     initial: began,
     busy,
-    problem: failure === null || isOurs ? '' : sentence(failure),
+    problem: failure === null || isOurs ? '' : problemOf(failure),
     set: (name, value) => setValues(before => ({ ...before, [name]: value })),
     errorOf: name => (isOurs && field === name ? (failure as ApiError).reason : ''),
     fail: setFailure,
-    submit: action => event => {
+    submit: (action, onSent) => event => {
       event.preventDefault();
       // React would bubble it to the form that opened this form's dialog.
       event.stopPropagation();
-      if (!busy) void run(action);
+      if (!busy) void run(action, onSent);
     },
     reset: () => {
       setValues(began);
       setFailure(null);
     },
   };
+}
+
+/** A failure to reach the service says that nothing was lost. */
+function problemOf(failure: unknown): string {
+  return failure instanceof ApiError ? sentence(failure) : `${sentence(failure)} Your input is still here.`;
 }

@@ -9,12 +9,20 @@ export type {
   Plan,
   PublicToken,
 } from '../../../src/contract/access.ts';
+export type { Attention, Matter } from '../../../src/contract/attention.ts';
 export type { AuthState, Choice, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
 export type { DeviceRequest, LoginKey } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
-export type { AuditLog, LogVerification, RequestLog, SecretReaders } from '../../../src/contract/logs.ts';
+export type {
+  AuditLog,
+  LogVerification,
+  RequestHistogram,
+  RequestLog,
+  SecretReaders,
+  VaultReaders,
+} from '../../../src/contract/logs.ts';
 export type { Group, InvitedMember, Member, VaultGrant, VaultPerson } from '../../../src/contract/members.ts';
 export {
   eventKinds,
@@ -28,6 +36,7 @@ export {
 } from '../../../src/contract/names.ts';
 export type { AuthorizationShown, OAuthGrant } from '../../../src/contract/oauth.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
+export type { Proposal, ProposedChange, RevealedProposal } from '../../../src/contract/proposals.ts';
 export type {
   BulkAnswer,
   Certificate,
@@ -44,11 +53,12 @@ export type {
   SecretLinks,
   Vault,
   VaultCounts,
+  VaultLinks,
   Version,
 } from '../../../src/contract/resources.ts';
 export type { RoleRequest } from '../../../src/contract/role-requests.ts';
 export type { ComparedStage, RenamedInStage, Stage } from '../../../src/contract/stages.ts';
-export { keyOperations } from '../../../src/contract/use-names.ts';
+export { type KeyOperation, keyOperations, ruledOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
 export type { Approval, WaitingApprovals } from '../../../src/contract/uses.ts';

@@ -1,5 +1,5 @@
 /** Plans an import by looking up what the vault already contains under each item's name, and carries it out. */
-import { ApiError, get, post, query } from '../api/client.ts';
+import { ApiError, get, post, query, SentForReview } from '../api/client.ts';
 import type { BulkAnswer, ComparedSecrets, List } from '../api/types.ts';
 import type { Item } from './parse.ts';
 
@@ -95,8 +95,8 @@ export async function carryOut(
     const { results } = await post<BulkAnswer>('/v1/secrets/bulk', {
       items: part.map(one => bodyOf(vaultId, one)),
     });
-    for (const { index, error } of results)
-      outcomes.set(part[index]!, outcomeOf(error?.details.reason || error?.message));
+    for (const { index, error, proposal } of results)
+      outcomes.set(part[index]!, proposal ? sent : outcomeOf(error?.details.reason || error?.message));
   }
   for (const one of plan.filter(({ item }) => item.kind !== 'secret')) {
     outcomes.set(one, await storeMaterial(vaultId, one, passphrase));
@@ -124,10 +124,13 @@ async function storeMaterial(
     if (item.kind === 'pkcs12') await post('/v1/certificates', { ...common, pkcs12: item.base64, ...locked });
     return outcomeOf(undefined);
   } catch (error) {
+    if (error instanceof SentForReview) return sent;
     if (error instanceof ApiError) return outcomeOf(error.reason || error.message);
     throw error;
   }
 }
+
+const sent: Outcome = { ok: true, text: 'sent for review' };
 
 function outcomeOf(reason: string | undefined): Outcome {
   return reason === undefined ? { ok: true, text: 'imported' } : { ok: false, text: reason };

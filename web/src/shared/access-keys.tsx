@@ -3,7 +3,9 @@ import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { query } from '../api/client.ts';
-import type { AccessKey } from '../api/types.ts';
+import type { AccessKey, RequestHistogram } from '../api/types.ts';
+import { useOptional } from '../api/use.ts';
+import { Sparkline } from '../charts/sparkline.tsx';
 import { useMay } from '../session/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { actionsColumn, expiresColumn, lastUsedColumn } from '../ui/columns.tsx';
@@ -56,8 +58,37 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
     },
     expiresColumn('md'),
     lastUsedColumn,
+    ...(mayLog ? [requestsColumn] : []),
     ...(mayWrite ? [actionsColumn((key: AccessKey) => <Actions item={key} />)] : []),
   ];
+}
+
+const requestsColumn: Column<AccessKey> = {
+  id: 'requests',
+  header: 'Requests',
+  from: 'xl',
+  cell: (key, rows) => <Requests of={key} among={rows} />,
+};
+
+const day = 86_400_000;
+const days = 14;
+/** As many as the service counts at a time. */
+const mostCounted = 50;
+
+/** Requests in the last two weeks, for all access keys of the page at a time. */
+function Requests({ of, among }: { of: AccessKey; among: readonly AccessKey[] }) {
+  const place = among.findIndex(({ id }) => id === of.id);
+  const start = place - (place % mostCounted);
+  const access_key_ids = among
+    .slice(start, start + mostCounted)
+    .map(({ id }) => id)
+    .join(',');
+  const to = new Date().setHours(24, 0, 0, 0);
+  const period = { from: new Date(to - days * day).toISOString(), to: new Date(to).toISOString() };
+  const path = `/v1/request-logs/histogram${query({ ...period, buckets: days, access_key_ids })}`;
+  const { data } = useOptional<RequestHistogram>(path, true, 60_000);
+  const found = data?.access_keys.find(({ id }) => id === of.id);
+  return found ? <Sparkline days={found.requests} what="request" /> : null;
 }
 
 export function AccessKeys({ vaultId }: { vaultId?: string }) {

@@ -7,8 +7,9 @@ import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useEffect } from 'react';
 import { ApiError, get, query } from '../api/client.ts';
 import { Presence } from '../api/presence.ts';
-import type { WaitingApprovals } from '../api/types.ts';
-import { useMay } from '../session/session.tsx';
+import type { Proposal, RoleRequest, WaitingApprovals } from '../api/types.ts';
+import { useList } from '../api/use.ts';
+import { useMay, useSession } from '../session/session.tsx';
 
 const path = '/auth/approvals/waiting';
 const queryKey = ['approvals', 'waiting'];
@@ -22,6 +23,29 @@ const longestPause = 30_000;
 export function useWaiting() {
   const may = useMay();
   return useQuery({ queryKey, queryFn, enabled: may('approvals:read') });
+}
+
+/** Requests for a role, and writes to review, as far as the person may see them. */
+export function useRequests(every: number | false = false) {
+  const may = useMay();
+  const page = { limit: 100 };
+  const mayDecide = may('members:read', 'organization');
+  const roles = useList<RoleRequest>('role-requests', page, { enabled: mayDecide, every });
+  const proposals = useList<Proposal>('proposals', page, { enabled: may('proposals:read'), every });
+  return { roles: roles.data?.data ?? [], proposals: proposals.data?.data ?? [] };
+}
+
+/** How much waits for this person: what they may decide, and did not ask for themselves. */
+export function useWaitingCount(): number {
+  const may = useMay();
+  const { signedIn } = useSession();
+  const calls = useWaiting().data?.total ?? 0;
+  const { roles, proposals } = useRequests();
+  const isMine = ({ member }: RoleRequest) => member.id === signedIn.member.id;
+  const toGive = may('members:write', 'organization') ? roles.filter(one => !isMine(one)).length : 0;
+  const isMeant = ({ own, state, vault_id }: Proposal) =>
+    !own && state === 'pending' && may('proposals:write', vault_id);
+  return calls + toGive + proposals.filter(isMeant).length;
 }
 
 /** Follows the waiting calls; used by one component only. */

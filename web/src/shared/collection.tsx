@@ -59,6 +59,8 @@ interface CollectionProps<T extends RowData> extends TableProps<T> {
 }
 
 const searched = ['q'];
+/** Where a team expects its resources. */
+const byName = 'name';
 
 export function CollectionTable<T extends { readonly id: string }>({
   action,
@@ -67,7 +69,8 @@ export function CollectionTable<T extends { readonly id: string }>({
   const { collection, label, columns, empty, within = {}, filters = [], every = false, fold } = props;
   const address = useAddress();
   const filter = Object.fromEntries(filters.map(name => [name, address.get(name)]));
-  const arranged = props.arranged ? { sort: address.get('sort'), limit: sizeIn(address.get('size')) } : {};
+  const sort = address.get('sort') || byName;
+  const arranged = props.arranged ? { sort, limit: sizeIn(address.get('size')) } : {};
   const asked = { ...within, ...filter, ...arranged };
   const list = useList<T>(collection, { ...asked, page: address.page }, { every });
   const isFiltered = Object.values(filter).some(value => value !== '');
@@ -83,7 +86,7 @@ export function CollectionTable<T extends { readonly id: string }>({
         fold={fold}
         selection={props.selection}
         {...(props.arranged && {
-          sorting: { by: address.get('sort'), onSort: (sort: string) => address.set({ sort }) },
+          sorting: { by: sort, onSort: (by: string) => address.set({ sort: by === byName ? '' : by }) },
           onSize: (size: number) => address.set({ size: size === pageSize ? '' : String(size) }),
         })}
         empty={

@@ -1,5 +1,5 @@
 /** Restores a resource from the trash, or shows why that was refused. */
-import { post, sentence } from '../api/client.ts';
+import { post, SentForReview, sentence } from '../api/client.ts';
 import { useRefresh } from '../api/use.ts';
 import { note } from '../ui/toast.tsx';
 
@@ -12,7 +12,8 @@ export function useRestore(
       await post(`/v1/resources/${id}/restore`);
       note(`“${name}” restored`);
     } catch (error) {
-      note(`Can’t restore “${name}”. ${sentence(error)}`, { bad: true });
+      if (!(error instanceof SentForReview))
+        note(`Can’t restore “${name}”. ${sentence(error)}`, { bad: true });
     }
     await refresh(collection, 'resources');
   };

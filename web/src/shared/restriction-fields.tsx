@@ -1,18 +1,22 @@
 /** The fields that restrict an access key: what it can read, from where, how often and until when. */
 import type { Form } from '../api/form.ts';
-import type { AccessKey } from '../api/types.ts';
+import { type AccessKey, type KeyOperation, keyOperations } from '../api/types.ts';
 import { DateField, expiryOf } from '../ui/date-field.tsx';
 import { localOf } from '../ui/dates.ts';
 import { linesOf } from '../ui/lines.ts';
 import { AreaField, CheckField, TextField } from '../ui/text-field.tsx';
 
-export interface RestrictionValues {
+type OperationValues = Record<`op_${KeyOperation}`, boolean>;
+
+export interface RestrictionValues extends OperationValues {
   secrets: boolean;
   keys: boolean;
   certificates: boolean;
   names: string;
   names_only: boolean;
   may_use: boolean;
+  /** Whether it may do only the chosen operations with keys. */
+  has_operations: boolean;
   cidrs: string;
   expiration_date: string;
   max_uses: string;
@@ -21,7 +25,15 @@ export interface RestrictionValues {
 
 type Restricted = Pick<
   AccessKey,
-  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'expiration_date' | 'max_uses' | 'rate_limit'
+  | 'kinds'
+  | 'names'
+  | 'names_only'
+  | 'may_use'
+  | 'operations'
+  | 'cidrs'
+  | 'expiration_date'
+  | 'max_uses'
+  | 'rate_limit'
 >;
 
 export function restrictionValuesOf(item: Restricted | undefined): RestrictionValues {
@@ -33,11 +45,18 @@ export function restrictionValuesOf(item: Restricted | undefined): RestrictionVa
     names: item?.names?.join('\n') ?? '',
     names_only: item?.names_only ?? false,
     may_use: item?.may_use ?? false,
+    has_operations: item !== undefined && item.operations !== null,
+    ...operationValuesOf(item?.operations ?? []),
     cidrs: item?.cidrs?.join('\n') ?? '',
     expiration_date: localOf(item?.expiration_date),
     max_uses: item?.max_uses?.toString() ?? '',
     rate_limit: item?.rate_limit?.toString() ?? '',
   };
+}
+
+function operationValuesOf(allowed: readonly string[]): OperationValues {
+  const values = keyOperations.map(one => [`op_${one}`, allowed.includes(one)]);
+  return Object.fromEntries(values) as OperationValues;
 }
 
 /** For an access key, or for the access keys that an identity receives. */
@@ -65,6 +84,19 @@ export function RestrictionFields<V extends RestrictionValues>({ form: whole }: 
           label="Can use"
           hint="Can use secrets and keys through use rules. Combined with “Names only”, an agent can use values that it can’t read."
         />
+        <CheckField
+          form={form}
+          name="has_operations"
+          label="Choose operations with keys"
+          hint="What it can have keys do without reading them. Otherwise it can verify and encrypt, unless it is restricted to names."
+        />
+        {form.values.has_operations && (
+          <div className="flex flex-wrap gap-x-6 gap-y-2">
+            {keyOperations.map(one => (
+              <CheckField key={one} form={form} name={`op_${one}`} label={one} />
+            ))}
+          </div>
+        )}
       </fieldset>
       <AreaField
         form={form}
@@ -113,6 +145,7 @@ export function restrictionsOf(values: RestrictionValues, before: Restricted | u
     names: list(values.names),
     names_only: values.names_only,
     may_use: values.may_use,
+    operations: values.has_operations ? keyOperations.filter(one => values[`op_${one}`]) : null,
     cidrs: list(values.cidrs),
     expiration_date: expiryOf(values.expiration_date, before?.expiration_date),
     max_uses: figure(values.max_uses),

@@ -4,7 +4,7 @@ import { Badge } from '../ui/badge.tsx';
 
 type Restricted = Pick<
   AccessKey,
-  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'max_uses' | 'rate_limit'
+  'kinds' | 'names' | 'names_only' | 'may_use' | 'operations' | 'cidrs' | 'max_uses' | 'rate_limit'
 > & {
   readonly uses?: number;
 };
@@ -27,6 +27,7 @@ function wordsOf(key: Restricted): string[] {
     key.names !== null && (key.names.length > 2 ? `${key.names.length} name patterns` : key.names.join(', ')),
     key.names_only && 'names only',
     key.may_use && 'can use',
+    key.operations !== null && `keys: ${key.operations.join(', ')}`,
     key.cidrs !== null && (key.cidrs.length > 2 ? `${key.cidrs.length} networks` : key.cidrs.join(', ')),
     key.max_uses !== null &&
       (key.uses === undefined ? `${key.max_uses} uses` : `${key.uses} of ${key.max_uses} uses`),

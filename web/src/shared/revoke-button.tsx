@@ -11,18 +11,25 @@ interface RevokeButtonProps {
   /** The consequences, shown before the person confirms. */
   readonly text: string;
   readonly verb?: 'Revoke' | 'Delete';
+  readonly look?: 'quiet' | 'plain';
 }
 
-export function RevokeButton({ collection, item: { id, name }, text, verb = 'Revoke' }: RevokeButtonProps) {
+export function RevokeButton({
+  collection,
+  item: { id, name },
+  text,
+  verb = 'Revoke',
+  look = 'quiet',
+}: RevokeButtonProps) {
   const refresh = useRefresh();
   async function revoke() {
     await remove(`/v1/${collection}/${id}`);
-    await refresh(collection);
+    await refresh(collection, 'path');
     note(`“${name || 'unnamed'}” ${verb.toLowerCase()}d`);
   }
   return (
     <ConfirmButton
-      look="quiet"
+      look={look}
       size="small"
       label={verb}
       name={`${verb} ${name}`}

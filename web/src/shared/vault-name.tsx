@@ -2,6 +2,7 @@
 import { Link } from 'wouter';
 import type { Vault } from '../api/types.ts';
 import { useRecord } from '../api/use.ts';
+import { Exact } from '../ui/exact.tsx';
 import { Name } from '../ui/name.tsx';
 
 export function VaultName({ id }: { id: string | null }) {
@@ -17,4 +18,9 @@ export function VaultName({ id }: { id: string | null }) {
 export function VaultText({ id }: { id: string }) {
   const vault = useRecord<Vault>('vaults', id);
   return <Name text={vault.data?.name ?? `${id.slice(0, 8)}…`} />;
+}
+
+/** Every character of the name, for pages on which something is decided: others chose it. */
+export function VaultExact({ id }: { id: string }) {
+  return <Exact text={useRecord<Vault>('vaults', id).data?.name ?? id} />;
 }

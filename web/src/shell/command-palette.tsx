@@ -1,13 +1,13 @@
 /** Search for records, pages and actions by name. Works by keyboard: arrows to choose, Enter to open. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { Fragment, type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useRecord } from '../api/use.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { useLayer } from '../ui/layers.ts';
 import { Name } from '../ui/name.tsx';
-import { type Choice, useChoices } from './palette-choices.ts';
+import { type Choice, noteRecent, useChoices } from './palette-choices.ts';
 
 const hints = [
   ['↑ ↓', 'choose'],
@@ -41,6 +41,7 @@ function Finder({ onClose }: { onClose: () => void }) {
   const active = Math.min(at, choices.length - 1);
   function choose(choice: Choice | undefined) {
     if (choice === undefined) return;
+    noteRecent(choice);
     onClose();
     go(choice.href);
   }
@@ -84,6 +85,11 @@ function InVault({ id }: { id: string }) {
   return data ? ` in ${data.name}` : null;
 }
 
+/** People, webhooks and the like are listed together. */
+function groupOf(choice: Choice | undefined): string | undefined {
+  return choice && (choice.group ?? 'Access and people');
+}
+
 interface ChoicesProps {
   readonly id: string;
   readonly choices: readonly Choice[];
@@ -104,27 +110,33 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
         className="max-h-[min(52vh,26rem)] overflow-y-auto p-1.5"
       >
         {choices.map((choice, index) => (
-          <div
-            key={choice.key}
-            id={`${id}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === active}
-            onClick={() => onChoose(choice)}
-            onKeyDown={() => undefined}
-            className={`flex min-h-8 items-center gap-2.5 rounded-lg px-2.5 py-1 max-sm:min-h-11 ${index === active ? 'bg-accent-soft' : 'hover:bg-hover'}`}
-          >
-            <choice.icon className="size-4 shrink-0 text-muted" aria-hidden />
-            <span className="min-w-0 flex-1 sm:flex sm:items-center sm:gap-3">
-              <span className="block sm:flex-1">
-                <Name text={choice.label} />
+          <Fragment key={choice.key}>
+            {groupOf(choice) !== groupOf(choices[index - 1]) && (
+              <p aria-hidden className="px-2.5 pt-2 pb-1 text-2xs font-medium text-muted">
+                {groupOf(choice)}
+              </p>
+            )}
+            <div
+              id={`${id}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === active}
+              onClick={() => onChoose(choice)}
+              onKeyDown={() => undefined}
+              className={`flex min-h-8 items-center gap-2.5 rounded-lg px-2.5 py-1 max-sm:min-h-11 ${index === active ? 'bg-accent-soft' : 'hover:bg-hover'}`}
+            >
+              <choice.icon className="size-4 shrink-0 text-muted" aria-hidden />
+              <span className="min-w-0 flex-1 sm:flex sm:items-center sm:gap-3">
+                <span className="block sm:flex-1">
+                  <Name text={choice.label} />
+                </span>
+                <span className="block text-xs text-muted sm:shrink-0">
+                  {choice.kind}
+                  {choice.vaultId && <InVault id={choice.vaultId} />}
+                </span>
               </span>
-              <span className="block text-xs text-muted sm:shrink-0">
-                {choice.kind}
-                {choice.vaultId && <InVault id={choice.vaultId} />}
-              </span>
-            </span>
-          </div>
+            </div>
+          </Fragment>
         ))}
       </div>
       {choices.length === 0 && <p className="px-5 pb-6 text-center text-muted">No results.</p>}

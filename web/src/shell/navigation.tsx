@@ -13,13 +13,14 @@ import {
 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { useMay } from '../session/session.tsx';
-import { useWaiting } from '../shared/approvals.ts';
+import { useWaitingCount } from '../shared/approvals.ts';
 import { Kbd } from '../ui/kbd.tsx';
 
 export interface Place {
   readonly href: string;
   readonly label: string;
   readonly icon: LucideIcon;
+  /** One of these permissions, separated by spaces; none if empty. */
   readonly needs: string;
   /** The shortcut: g, then this key. */
   readonly key: string;
@@ -38,7 +39,13 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
     [
       { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read', key: 'a' },
       { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read', key: 'i' },
-      { href: '/approvals', label: 'Approvals', icon: Inbox, needs: 'approvals:read', key: 'p' },
+      {
+        href: '/approvals',
+        label: 'Approvals',
+        icon: Inbox,
+        needs: 'approvals:read proposals:write',
+        key: 'p',
+      },
     ],
   ],
   [
@@ -56,7 +63,10 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
 export function usePlaces(): typeof groups {
   const may = useMay();
   return groups
-    .map(([name, places]) => [name, places.filter(({ needs }) => needs === '' || may(needs))] as const)
+    .map(
+      ([name, places]) =>
+        [name, places.filter(({ needs }) => needs === '' || needs.split(' ').some(one => may(one)))] as const,
+    )
     .filter(([, places]) => places.length > 0);
 }
 
@@ -97,7 +107,7 @@ function PlaceLink({ place, onGo }: { place: Place; onGo?: (() => void) | undefi
 }
 
 function Waiting() {
-  const waiting = useWaiting().data?.total ?? 0;
+  const waiting = useWaitingCount();
   if (waiting === 0) return null;
   return (
     <span className="grid h-4.5 min-w-4.5 place-items-center rounded-full bg-warn-soft px-1 text-2xs font-semibold text-warn tabular-nums">

@@ -6,14 +6,23 @@ import { useQuery } from '@tanstack/react-query';
 import {
   Activity,
   Award,
+  Building2,
+  Columns2,
   FileLock2,
   Fingerprint,
+  Info,
   KeyRound,
+  KeySquare,
+  LayoutDashboard,
   type LucideIcon,
   Plus,
-  Search,
+  ScrollText,
+  Share2,
+  ShieldCheck,
   Tag,
+  Trash2,
   User,
+  Users,
   Vault,
   Webhook,
 } from 'lucide-react';
@@ -26,6 +35,8 @@ export interface Choice {
   readonly key: string;
   readonly label: string;
   readonly kind: string;
+  /** Under which heading it is listed. */
+  readonly group?: string;
   readonly href: string;
   readonly icon: LucideIcon;
   /** The vault that contains it. */
@@ -45,25 +56,27 @@ const icons: Record<ResourceType, LucideIcon> = {
   certificate: Award,
 };
 
-const pages: readonly (readonly [label: string, href: string, needs: string])[] = [
-  ['Overview', '/', ''],
-  ['Vaults', '/vaults', 'vaults:read'],
-  ['Deleted vaults', '/vaults/trash', 'vaults:read'],
-  ['Compare vaults', '/compare', 'secrets:read'],
-  ['Access keys', '/access/keys', 'access-keys:read'],
-  ['Public tokens', '/access/public-tokens', 'public-tokens:read'],
-  ['Identities', '/identities', 'identities:read'],
-  ['Request log', '/logs/requests', 'logs:read'],
-  ['Audit log', '/logs/audit', 'logs:read'],
-  ['Webhooks', '/webhooks', 'webhooks:read'],
-  ['API Keys', '/settings/api-keys', 'api-keys:read'],
-  ['Members', '/settings/members', 'members:read'],
-  ['Organization', '/settings/organization', ''],
-  ['Security', '/settings/security', ''],
-  ['About', '/settings/about', ''],
+type Fixed = readonly [label: string, href: string, needs: string, icon?: LucideIcon];
+
+const pages: readonly Fixed[] = [
+  ['Overview', '/', '', LayoutDashboard],
+  ['Vaults', '/vaults', 'vaults:read', Vault],
+  ['Deleted vaults', '/vaults/trash', 'vaults:read', Trash2],
+  ['Compare vaults', '/compare', 'secrets:read', Columns2],
+  ['Access keys', '/access/keys', 'access-keys:read', KeyRound],
+  ['Public tokens', '/access/public-tokens', 'public-tokens:read', Share2],
+  ['Identities', '/identities', 'identities:read', Fingerprint],
+  ['Request log', '/logs/requests', 'logs:read', Activity],
+  ['Audit log', '/logs/audit', 'logs:read', ScrollText],
+  ['Webhooks', '/webhooks', 'webhooks:read', Webhook],
+  ['API Keys', '/settings/api-keys', 'api-keys:read', KeySquare],
+  ['Members', '/settings/members', 'members:read', Users],
+  ['Organization', '/settings/organization', '', Building2],
+  ['Security', '/settings/security', '', ShieldCheck],
+  ['About', '/settings/about', '', Info],
 ];
 
-const actions: readonly (readonly [label: string, href: string, needs: string])[] = [
+const actions: readonly Fixed[] = [
   ['New vault', '/vaults?new=vault', 'vaults:write'],
   ['New access key', '/access/keys?create=1', 'access-keys:write'],
   ['New identity', '/identities?create=1', 'identities:write'],
@@ -81,6 +94,20 @@ const others: readonly (readonly [string, string, LucideIcon, (one: Named) => st
 ];
 
 const most = 8;
+const mostRecent = 5;
+/** Only in this tab's memory: names are not stored in the browser. */
+let recent: readonly Choice[] = [];
+
+export function noteRecent(choice: Choice): void {
+  const plain = { ...choice, key: choice.key.replace('recent ', '') };
+  recent = [plain, ...recent.filter(({ href }) => href !== plain.href)].slice(0, mostRecent);
+}
+
+/** Every word is part of it, in any order. */
+function isMatch(label: string, words: readonly string[]): boolean {
+  const text = label.toLowerCase();
+  return words.every(word => text.includes(word));
+}
 
 export function useChoices(text: string): readonly Choice[] {
   const may = useMay();
@@ -91,16 +118,16 @@ export function useChoices(text: string): readonly Choice[] {
     placeholderData: previous => previous,
   });
   const wanted = text.toLowerCase();
-  const matching = (kind: string, icon: LucideIcon, all: typeof pages) =>
+  const words = wanted.split(/\s+/);
+  const matching = (kind: string, group: string, all: readonly Fixed[]) =>
     all
-      .filter(([label, , needs]) => label.toLowerCase().includes(wanted) && (needs === '' || may(needs)))
-      .map(([label, href]): Choice => ({ key: href, label, href, kind, icon }));
-  const fixed = [...matching('page', Search, pages), ...matching('action', Plus, actions)];
-  if (text === '') return fixed;
+      .filter(([label, , needs]) => isMatch(label, words) && (needs === '' || may(needs)))
+      .map(([label, href, , icon = Plus]): Choice => ({ key: href, label, href, kind, group, icon }));
+  const fixed = [...matching('page', 'Pages', pages), ...matching('action', 'Actions', actions)];
+  if (text === '')
+    return [...recent.map(one => ({ ...one, key: `recent ${one.key}`, group: 'Recent' })), ...fixed];
   // Results for the previous text stay until the new ones arrive, if they match the new text.
-  const known = (found.data ?? []).filter(
-    ({ label }) => !found.isPlaceholderData || label.toLowerCase().includes(wanted),
-  );
+  const known = (found.data ?? []).filter(({ label }) => !found.isPlaceholderData || isMatch(label, words));
   return [...known, ...fixed];
 }
 
@@ -123,6 +150,7 @@ async function resources(filter: Record<string, string | number>, by: 'resource'
     key: `${by} ${one.id}`,
     label: one.name,
     href: hrefOf(one),
+    group: 'Resources',
     kind: by === 'tag' ? `${one.type} with this tag` : one.type,
     icon: by === 'tag' ? Tag : icons[one.type],
     vaultId: one.vault_id,

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useAddress } from './address.ts';
 import { TagText, tagClass } from './badge.tsx';
-import { Expiry, StateBadge } from './expiry.tsx';
+import { Expiry, StateBadge, stateOf } from './expiry.tsx';
 import { Name } from './name.tsx';
 import type { Column } from './table.tsx';
 import { Ago } from './time.tsx';
@@ -41,7 +41,8 @@ export const stateColumn: Column<Parameters<typeof StateBadge>[0]['of']> = {
   header: 'State',
   sort: 'state',
   from: 'sm',
-  cell: resource => <StateBadge of={resource} />,
+  cell: resource =>
+    stateOf(resource) === 'active' ? <span className="sr-only">active</span> : <StateBadge of={resource} />,
 };
 
 export const tagsColumn: Column<{ readonly tags: Readonly<Record<string, string>> }> = {
@@ -78,7 +79,8 @@ export function expiresColumn(from: 'sm' | 'md' | 'lg'): Column<{ readonly expir
     header: 'Expires',
     sort: 'expires',
     from,
-    cell: row => <Expiry at={row.expiration_date} />,
+    cell: ({ expiration_date: at }) =>
+      at === null ? <span className="sr-only">never</span> : <Expiry at={at} />,
   };
 }
 

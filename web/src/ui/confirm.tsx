@@ -1,6 +1,6 @@
 /** Asks for confirmation before an action, and says what it will do. */
 import { type ReactNode, useState } from 'react';
-import { sentence } from '../api/client.ts';
+import { SentForReview, sentence } from '../api/client.ts';
 import { Button, type ButtonLook } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
 import { Field } from './field.tsx';
@@ -38,7 +38,8 @@ export function ConfirmButton({
       await onConfirm();
       setOpen(false);
     } catch (error) {
-      setProblem(sentence(error));
+      if (error instanceof SentForReview) setOpen(false);
+      else setProblem(sentence(error));
     } finally {
       setBusy(false);
     }

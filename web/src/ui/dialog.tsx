@@ -5,6 +5,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { buttonClass } from './button.tsx';
 import { useLayer } from './layers.ts';
 import { PanelPlaceContext } from './panel-place.ts';
+import { AskToDiscard, useUnsaved } from './unsaved.tsx';
 
 interface DialogProps {
   readonly open: boolean;
@@ -33,9 +34,10 @@ export function Dialog({
   keep = true,
 }: DialogProps) {
   const popup = useRef<HTMLDivElement>(null);
+  const unsaved = useUnsaved(onClose);
   useLayer(open);
   return (
-    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
+    <Base.Root open={open} onOpenChange={next => !next && unsaved.leave()} disablePointerDismissal={keep}>
       <Base.Portal>
         <Base.Backdrop forceRender className={backdrop} />
         <Base.Viewport className="fixed inset-0 z-50 grid overflow-y-auto p-4 sm:place-items-center">
@@ -45,7 +47,10 @@ export function Dialog({
             className={`popup enter my-auto w-full ${wide ? 'max-w-3xl' : 'max-w-lg'} justify-self-center data-ending-style:scale-98 data-starting-style:scale-98`}
           >
             <Head title={title} description={description} />
-            <div className="px-4 pt-4 pb-5 sm:px-5">{children}</div>
+            <div className="px-4 pt-4 pb-5 sm:px-5" onInput={unsaved.note}>
+              {children}
+            </div>
+            <AskToDiscard of={unsaved} />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -55,6 +60,7 @@ export function Dialog({
 
 export function SidePanel({ open, onClose, title, description, keep = false, children }: DialogProps) {
   const popup = useRef<HTMLDivElement>(null);
+  const unsaved = useUnsaved(onClose);
   const [element, setElement] = useState<HTMLElement | null>(null);
   const [forms, setForms] = useState(0);
   const before = useRef<Element | null>(null);
@@ -74,7 +80,7 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
   return (
     <Base.Root
       open={open}
-      onOpenChange={next => !next && onClose()}
+      onOpenChange={next => !next && unsaved.leave()}
       disablePointerDismissal={keep || isFilledIn}
     >
       <Base.Portal>
@@ -86,12 +92,13 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
             className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l border-(--edge) bg-raised text-ink shadow-(--shadow-popup) outline-none data-ending-style:translate-x-10 data-starting-style:translate-x-10"
           >
             <Head title={title} description={description} />
-            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5">
+            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5" onInput={unsaved.note}>
               <PanelPlaceContext value={place}>
                 <div ref={setElement} />
                 <div hidden={isFilledIn}>{children}</div>
               </PanelPlaceContext>
             </div>
+            <AskToDiscard of={unsaved} />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

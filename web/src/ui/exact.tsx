@@ -34,7 +34,16 @@ function shown(part: VisiblePart): ReactNode {
 const tailLength = 160;
 
 /** For long texts: shows the length and, if the text doesn't fit, says so and shows how it ends. */
-export function ExactBox({ label, text, note = '' }: { label: string; text: string; note?: string }) {
+interface BoxProps {
+  /** What others named it; set apart from the label. */
+  readonly of?: string;
+  readonly label: string;
+  readonly text: string;
+  readonly note?: string;
+}
+
+export function ExactBox({ of, label: what, text, note = '' }: BoxProps) {
+  const label = of === undefined ? what : `${of} ${what}`;
   const [isOpen, setOpen] = useState(false);
   const { ref, isCut } = useIsCut(isOpen);
   const characters = [...text];
@@ -43,7 +52,7 @@ export function ExactBox({ label, text, note = '' }: { label: string; text: stri
   return (
     <section aria-label={label} className="flex min-w-0 flex-col gap-1.5">
       <h3 className="text-xs text-muted">
-        {label}, {count}
+        {of !== undefined && <Exact text={of} />} {what}, {count}
         {note}
       </h3>
       <Scrollable

@@ -7,6 +7,7 @@ import { Dialog, DialogButtons, firstToFill } from './dialog.tsx';
 import { useLayer } from './layers.ts';
 import { type PanelPlace, usePanelPlace } from './panel-place.ts';
 import { TokenOnce } from './token-once.tsx';
+import { AskToDiscard, useUnsaved } from './unsaved.tsx';
 
 export interface FormDialogProps<T extends object> {
   readonly title: string;
@@ -27,7 +28,7 @@ export function FormDialog<T extends object>(props: FormDialogProps<T>) {
   if (place !== null) return <FormInPanel {...props} place={place} />;
   return (
     <Dialog open onClose={onClose} title={title} description={description} wide={wide}>
-      <form className="flex flex-col gap-4" onSubmit={form.submit(onSubmit)}>
+      <form className="flex flex-col gap-4" onSubmit={form.submit(onSubmit, onClose)}>
         <FormParts {...props} />
       </form>
     </Dialog>
@@ -39,6 +40,7 @@ function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: Pane
   const heading = useId();
   const around = useRef<HTMLDivElement>(null);
   const { take } = place;
+  const unsaved = useUnsaved(onClose);
   useEffect(() => take(), [take]);
   useLayer(true);
   useEffect(() => around.current?.querySelector<HTMLElement>(firstToFill)?.focus(), []);
@@ -47,20 +49,25 @@ function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: Pane
   function leave(event: KeyboardEvent) {
     if (event.key !== 'Escape' || !around.current?.contains(event.target as Node)) return;
     event.stopPropagation();
-    onClose();
+    unsaved.leave();
   }
   return createPortal(
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes it, as in every layer.
-    <div ref={around} onKeyDown={leave} className="flex flex-col gap-4">
+    <div ref={around} onKeyDown={leave} onInput={unsaved.note} className="flex flex-col gap-4">
       <div>
         <h3 id={heading} className="text-sm font-semibold break-words">
           {title}
         </h3>
         {description && <div className="text-xs text-muted">{description}</div>}
       </div>
-      <form aria-labelledby={heading} className="flex flex-col gap-4" onSubmit={form.submit(onSubmit)}>
+      <form
+        aria-labelledby={heading}
+        className="flex flex-col gap-4"
+        onSubmit={form.submit(onSubmit, onClose)}
+      >
         <FormParts {...props} />
       </form>
+      <AskToDiscard of={unsaved} />
     </div>,
     place.element,
   );

@@ -2,9 +2,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
-import type { Approval, Vault } from '../../api/types.ts';
-import { useRecord, useRefresh } from '../../api/use.ts';
+import type { Approval } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { VaultExact } from '../../shared/vault-name.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useDecision } from '../../ui/decision.ts';
 import { IgnoredClick } from '../../ui/decision-hint.tsx';
@@ -13,12 +14,10 @@ import { Exact, ExactBox } from '../../ui/exact.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import type { Steady } from './steady.ts';
 
-interface Shown {
-  readonly of: Approval;
+interface Shown extends Steady<Approval> {
   readonly isMeant: boolean;
-  /** It was decided or has expired since; it stays in place, so that nothing below it moves. */
-  readonly isGone: boolean;
 }
 
 export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
@@ -71,11 +70,6 @@ function factsOf({ vault_id, access_key, own_name, restriction, rule, request }:
     ['Vault', <VaultExact key="vault" id={vault_id} />],
     ['Sent', <Exact key="place" text={request.place} />],
   ] as const;
-}
-
-/** Shown because secrets in different vaults may have the same name. */
-function VaultExact({ id }: { id: string }) {
-  return <Exact text={useRecord<Vault>('vaults', id).data?.name ?? id} />;
 }
 
 /** In a separate box, because the agent chooses their names too: none of them can pass for one of our rows. */

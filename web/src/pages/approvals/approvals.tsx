@@ -1,10 +1,10 @@
-/** Agents' calls that wait for an approval, each with exactly what it would send and where. */
+/** What waits for a decision: agents' calls, each with exactly what it would send and where, requests for a role, and writes to review. */
 import { BellRing, Inbox } from 'lucide-react';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useParams } from 'wouter';
-import type { Approval } from '../../api/types.ts';
+import type { Approval, Proposal, RoleRequest } from '../../api/types.ts';
 import { useList, useRecord } from '../../api/use.ts';
-import { useWaiting } from '../../shared/approvals.ts';
+import { useRequests, useWaiting } from '../../shared/approvals.ts';
 import { Who } from '../../shared/who.tsx';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -12,58 +12,63 @@ import { Exact } from '../../ui/exact.tsx';
 import { Empty, Loading, Page, Section, Wrong } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { ApprovalRequest } from './approval-request.tsx';
-import { RoleRequests } from './role-requests.tsx';
+import { DecidedProposals, LinkedProposal, ProposalCard } from './proposals.tsx';
+import { RoleRequestCard } from './role-requests.tsx';
+import { useSteady } from './steady.ts';
+
+/** How often requests for roles and writes are read. */
+const often = 5_000;
+
+/** One of these. All are in one list, so that none appears above another. */
+interface Card {
+  readonly id: string;
+  readonly call?: Approval;
+  readonly role?: RoleRequest;
+  readonly write?: Proposal;
+}
 
 export default function Approvals() {
-  const { approval } = useParams<{ approval?: string }>();
+  const { approval, proposal } = useParams<{ approval?: string; proposal?: string }>();
   const waiting = useWaiting();
-  const found = waiting.data?.data ?? [];
-  const steady = useSteady(found);
-  const isElsewhere = approval !== undefined && waiting.isSuccess && !found.some(({ id }) => id === approval);
+  const requests = useRequests(often);
+  const calls = waiting.data?.data ?? [];
+  const cards = useSteady<Card>([
+    ...calls.map(call => ({ id: call.id, call })),
+    ...requests.roles.map(role => ({ id: role.id, role })),
+    ...requests.proposals.map(write => ({ id: write.id, write })),
+  ]);
+  const isElsewhere = approval !== undefined && waiting.isSuccess && !calls.some(({ id }) => id === approval);
   return (
     <Page
       title="Approvals"
-      intro="Calls that agents ask to make with a secret. “Approve once” allows exactly the call you see."
+      intro="Calls that agents ask to make with a secret, requests for access, and writes to review. “Approve once” allows exactly the call you see."
       actions={<Notify />}
     >
       {isElsewhere && <Decided id={approval} />}
-      <RoleRequests />
+      {proposal !== undefined && <LinkedProposal id={proposal} among={requests.proposals} />}
       <div aria-live="polite" className="flex flex-col gap-4">
-        {waiting.isPending && <Loading />}
+        {waiting.isLoading && <Loading />}
         {waiting.isError && <Wrong error={waiting.error} retry={() => void waiting.refetch()} />}
-        {waiting.isSuccess && found.length === 0 && (
+        {!waiting.isLoading && !waiting.isError && cards.length === 0 && (
           <div className="surface">
             <Empty icon={Inbox} title="Nothing to approve">
-              When an agent asks for a call that requires approval, it appears here within a second.
+              When an agent asks for a call that requires approval, it appears here within a second. Requests
+              for access and writes to vaults with review appear here too.
             </Empty>
           </div>
         )}
-        {steady.map(one => (
-          <ApprovalRequest
-            key={one.id}
-            of={one}
-            isMeant={one.id === approval}
-            isGone={!found.some(({ id }) => id === one.id)}
-          />
+        {cards.map(({ of: { id, call, role, write }, isGone }) => (
+          <Fragment key={id}>
+            {call && <ApprovalRequest of={call} isMeant={id === approval} isGone={isGone} />}
+            {role && <RoleRequestCard of={role} isGone={isGone} />}
+            {write && <ProposalCard of={write} isMeant={id === proposal} isGone={isGone} />}
+          </Fragment>
         ))}
       </div>
+      <DecidedProposals />
       <Earlier />
     </Page>
   );
-}
-
-/**
- * Keeps cards in place while any call is waiting: new calls are added below, and decided ones stay where they were. A
- * card that moved up under the pointer could receive a click that was meant for another.
- */
-function useSteady(found: readonly Approval[]): readonly Approval[] {
-  const [shown, setShown] = useState<readonly Approval[]>([]);
-  const added = found.filter(({ id }) => !shown.some(one => one.id === id));
-  const isOver = found.length === 0 && shown.length > 0;
-  if (added.length === 0 && !isOver) return shown;
-  const next = isOver ? [] : [...shown, ...added];
-  setShown(next);
-  return next;
 }
 
 /** The outcome of a linked call that is no longer waiting. */

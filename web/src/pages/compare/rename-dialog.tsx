@@ -21,7 +21,8 @@ export function RenameDialog({ row, stageId, onClose }: RenameDialogProps) {
   async function rename({ name }: typeof form.values) {
     const body = { secret_id: known[0]!.id, name };
     const { data } = await post<RenamedInStage>(`/v1/stages/${stageId}/rename`, body);
-    note(`${row.name} renamed in ${data.length === 1 ? '1 vault' : `${data.length} vaults`}`);
+    const done = data.filter(({ proposal }) => proposal === undefined).length;
+    if (done > 0) note(`${row.name} renamed in ${done === 1 ? '1 vault' : `${done} vaults`}`);
     await refresh('secrets', 'vaults', 'resources');
     onClose();
   }

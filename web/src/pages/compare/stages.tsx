@@ -43,7 +43,7 @@ export function StageActions({ stage, ids }: { stage: Stage | undefined; ids: re
   const may = useMay();
   const refresh = useRefresh();
   const [open, setOpen] = useState(false);
-  if (!may('vaults:write', 'organization')) return null;
+  if (!ids.every(id => may('vaults:write', id))) return null;
   async function discard({ id, name }: Stage) {
     await remove(`/v1/stages/${id}`);
     note(`Stage “${name}” deleted`);
@@ -77,7 +77,7 @@ export function StageActions({ stage, ids }: { stage: Stage | undefined; ids: re
 export function useReorder(stage: Stage | undefined): ((ids: readonly string[]) => void) | null {
   const may = useMay();
   const refresh = useRefresh();
-  if (stage === undefined || !may('vaults:write', 'organization')) return null;
+  if (!stage?.vault_ids.every(id => may('vaults:write', id))) return null;
   return ids => {
     void put(`/v1/stages/${stage.id}`, { vault_ids: ids }).then(() => refresh('stages'));
   };

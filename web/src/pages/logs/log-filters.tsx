@@ -43,7 +43,7 @@ export function TextFilter({ address, name, label }: FilterProps) {
   return (
     <Labelled label={label}>
       <input
-        className="control sm:w-32"
+        className="control sm:w-28"
         value={text}
         onChange={event => setText(event.target.value)}
         onBlur={apply}
@@ -62,7 +62,7 @@ export function ChoiceFilter({
   return (
     <Labelled label={label}>
       <select
-        className="control sm:w-auto sm:max-w-36"
+        className="control sm:w-auto sm:max-w-40"
         value={address.get(name)}
         onChange={event => address.set({ [name]: event.target.value })}
       >
@@ -122,7 +122,7 @@ export function MomentFilter({ address, name, label }: FilterProps) {
       <label id={`${id}-label`} htmlFor={id} className="text-xs font-medium text-muted">
         {label}
       </label>
-      <div className="sm:w-44">
+      <div className="sm:w-40">
         <DateInput
           ids={{ id }}
           value={draft ?? localOf(address.get(name))}

@@ -47,13 +47,13 @@ export function LogPage<T extends Entry>(props: LogPageProps<T>) {
         </>
       }
     >
-      {above}
       <Filters count={Object.values(filter).filter(Boolean).length}>
         {filterBar}
         <MomentFilter address={address} name="from" label="From" />
         <MomentFilter address={address} name="to" label="To" />
         <ClearFilters address={address} names={filters} />
       </Filters>
+      {above}
       <CollectionTable<T>
         collection={collection}
         label={title}

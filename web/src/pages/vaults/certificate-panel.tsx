@@ -6,6 +6,7 @@ import type { Certificate } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
+import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -42,7 +43,9 @@ export function CertificatePanel({ id, onClose }: { id: string; onClose: () => v
 }
 
 function CertificateActions({ item, onClose }: { item: Certificate; onClose: () => void }) {
-  const [form, setForm] = useState<'edit' | 'renew' | null>(null);
+  const [form, setForm] = useState<'edit' | 'renew' | null>(
+    useAddress().get('renew') === '' ? null : 'renew',
+  );
   const may = useMay();
   const { id, subject, sans, vault_id } = item;
   return (

@@ -1,9 +1,9 @@
-/** Deletes a vault after showing what it contains and which access keys use it, and asking for its name. */
+/** Deletes a vault after showing what it contains and which access keys and templates use it, and asking for its name. */
 import { useQuery } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { get, query, remove } from '../../api/client.ts';
-import type { AccessKey, List, Vault } from '../../api/types.ts';
+import type { AccessKey, List, Vault, VaultLinks } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { useRestore } from '../../shared/restore.ts';
@@ -45,6 +45,11 @@ function Dependents({ vault }: { vault: Vault }) {
     queryFn: () => get<List<AccessKey>>(`/v1/access-keys${query({ vault_id: vault.id, limit: mostKeys })}`),
     enabled: may('access-keys:read'),
   });
+  const links = useQuery({
+    queryKey: ['secrets', 'references', 'of', vault.id],
+    queryFn: () => get<VaultLinks>(`/v1/vaults/${vault.id}/references`),
+    enabled: may('secrets:read'),
+  });
   const used = (keys.data?.data ?? []).filter(
     ({ last_used_at }) => last_used_at !== null && Date.now() - Date.parse(last_used_at) < month,
   );
@@ -58,6 +63,15 @@ function Dependents({ vault }: { vault: Vault }) {
             {used.length > 0 && `: ${named(used)}`}
           </li>
         )}
+        {links.data && links.data.used_by.length > 0 && (
+          <li>
+            {plural(links.data.used_by.length, 'template')}
+            {!links.data.complete && ' or more'} in other vaults can’t be read without it:{' '}
+            {named(
+              links.data.used_by.map(one => ({ name: `${one.name} (${one.vault_name ?? 'another vault'})` })),
+            )}
+          </li>
+        )}
       </ul>
       <p>
         Everything in it becomes unreadable immediately, and its access keys stop working. It can be restored
@@ -69,7 +83,7 @@ function Dependents({ vault }: { vault: Vault }) {
 
 const mostNamed = 5;
 
-function named(keys: readonly AccessKey[]): string {
+function named(keys: readonly Pick<AccessKey, 'name'>[]): string {
   const names = keys.slice(0, mostNamed).map(({ name }) => name);
   return keys.length > mostNamed ? `${names.join(', ')} and others` : names.join(', ');
 }

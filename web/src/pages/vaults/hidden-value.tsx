@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { Scrollable } from '../../ui/scrollable.tsx';
-import { useShown } from './reveal.ts';
+import { useShown } from '../../ui/shown.ts';
 
 interface HiddenValueProps {
   readonly what: string;

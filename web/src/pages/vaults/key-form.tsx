@@ -19,6 +19,9 @@ const kinds: readonly (readonly [string, string, object])[] = [
   ['rsa-2048', 'RSA 2048', { key_type: 'RSA', key_size: 2048 }],
   ['ml-dsa-65', 'ML-DSA 65 (post-quantum signing)', { key_type: 'ML-DSA', key_size: 65 }],
   ['ml-kem-768', 'ML-KEM 768 (post-quantum key exchange)', { key_type: 'ML-KEM', key_size: 768 }],
+  ['aes-256', 'AES 256 (encryption)', { key_type: 'AES', key_size: 256 }],
+  ['hmac-256', 'HMAC 256 (authentication codes)', { key_type: 'HMAC', key_size: 256 }],
+  ['hmac-512', 'HMAC 512 (authentication codes)', { key_type: 'HMAC', key_size: 512 }],
 ];
 
 interface Values {
@@ -31,6 +34,7 @@ interface Values {
   tags: string;
   activation_date: string;
   expiration_date: string;
+  min_version: string;
 }
 
 interface KeyFormProps {
@@ -50,17 +54,19 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
     tags: tagLines(item?.tags ?? {}),
     activation_date: localOf(item?.activation_date),
     expiration_date: localOf(item?.expiration_date),
+    min_version: String(item?.min_version ?? 1),
   });
   const bodyOf = (values: Values) => ({
     name: values.name,
     tags: tagsOf(values.tags),
     activation_date: momentOf(values.activation_date),
     expiration_date: expiryOf(values.expiration_date, item?.expiration_date),
+    ...(item && { min_version: Number(values.min_version) }),
   });
   const creationOf = (values: Values) => ({
     vault_id: vaultId,
     ...bodyOf(values),
-    exportable: values.exportable,
+    exportable: values.exportable && !isSymmetric(values),
     ...materialOf(values),
   });
   return (
@@ -80,7 +86,17 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
         <DateField form={form} name="expiration_date" label="Expires" optional />
       </div>
       <TagsField form={form} />
-      {!item && (
+      {item && item.version > 1 && (
+        <TextField
+          form={form}
+          name="min_version"
+          label="Lowest version"
+          type="number"
+          min={1}
+          hint="Older versions no longer verify or decrypt."
+        />
+      )}
+      {!item && !isSymmetric(form.values) && (
         <CheckField
           form={form}
           name="exportable"
@@ -90,6 +106,11 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
       )}
     </ResourceForm>
   );
+}
+
+/** Symmetric keys are never exportable. */
+function isSymmetric({ source, generate }: Pick<Values, 'source' | 'generate'>): boolean {
+  return source === 'generate' && /^(?:aes|hmac)-/.test(generate);
 }
 
 function Material({ form }: { form: Form<Values> }) {

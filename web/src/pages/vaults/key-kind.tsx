@@ -6,7 +6,8 @@ export function kindOf({ key_type, key_size, curve }: Pick<Key, 'key_type' | 'ke
   return curve ? `${key_type} ${curve}` : `${key_type} ${key_size}`;
 }
 
-export function KeyHolds({ of: { has_private_key, exportable } }: { of: Key }) {
+export function KeyHolds({ of: { type, has_private_key, exportable } }: { of: Key }) {
+  if (type === 'symmetric') return <Badge>symmetric, not exportable</Badge>;
   if (!has_private_key) return <Badge>public</Badge>;
   return <Badge>{exportable ? 'private' : 'private, not exportable'}</Badge>;
 }

@@ -2,11 +2,12 @@
 import { Pencil, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
-import type { Key } from '../../api/types.ts';
+import { type Key, keyOperations } from '../../api/types.ts';
 import { useRecord, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
 import { PublicTokens } from '../../shared/public-tokens.tsx';
+import { useAddress } from '../../ui/address.ts';
 import { Badge, TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
@@ -32,7 +33,7 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
       {key => (
         <>
           {may('keys:write') && <KeyActions item={key} onClose={onClose} />}
-          {key.has_private_key && (
+          {key.has_private_key && key.type !== 'symmetric' && (
             <PanelPart title="Private key">
               {key.exportable ? (
                 <HiddenValue
@@ -43,20 +44,24 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
                 />
               ) : (
                 <p className="text-muted">
-                  Not exportable, so it can’t be revealed. It can still sign certificate requests and be
-                  rotated.
+                  Not exportable, so it can’t be revealed. It can still be used and rotated.
                 </p>
               )}
             </PanelPart>
           )}
-          <PanelPart title="Public key">
-            <CodeBlock text={key.public_pem} label="public key" />
-          </PanelPart>
+          {key.public_pem !== '' && (
+            <PanelPart title="Public key">
+              <CodeBlock text={key.public_pem} label="public key" />
+            </PanelPart>
+          )}
+          <KeyAbilities item={key} />
           <PanelPart title="Details">
             <KeyFacts item={key} />
           </PanelPart>
           {may('use-rules:read') && <UseRules item={key} />}
-          {may('public-tokens:read') && <PublicTokens keyId={key.id} keyName={key.name} />}
+          {may('public-tokens:read') && key.public_pem !== '' && (
+            <PublicTokens keyId={key.id} keyName={key.name} />
+          )}
           <KeyVersions item={key} />
         </>
       )}
@@ -65,7 +70,7 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
 }
 
 function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState(useAddress().get('edit') !== '');
   const may = useMay();
   const refresh = useRefresh();
   async function rotate() {
@@ -93,7 +98,9 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
           onConfirm={rotate}
         />
       )}
-      {item.has_private_key && may('certificates:write') && <SigningRequest collection="keys" id={item.id} />}
+      {item.has_private_key && item.public_pem !== '' && may('certificates:write') && (
+        <SigningRequest collection="keys" id={item.id} />
+      )}
       <DeleteItem item={item} collection="keys" onDone={onClose} />
       {editing && <KeyForm vaultId={item.vault_id} item={item} onClose={() => setEditing(false)} />}
     </div>
@@ -108,6 +115,7 @@ function KeyFacts({ item }: { item: Key }) {
         ['Contains', <KeyHolds key="contains" of={item} />],
         ['State', <StateBadge key="state" of={item} />],
         ['Version', item.version],
+        ['Lowest version', item.min_version],
         ['Active from', item.activation_date ? <Exact key="from" at={item.activation_date} /> : 'always'],
         ['Expires', <Expiry key="expires" at={item.expiration_date} />],
         ['Tags', Object.keys(item.tags).length === 0 ? 'none' : <TagList key="tags" tags={item.tags} />],
@@ -118,13 +126,33 @@ function KeyFacts({ item }: { item: Key }) {
   );
 }
 
+/** What programs can have the key do, without its leaving the service. */
+function KeyAbilities({ item }: { item: Key }) {
+  return (
+    <PanelPart title="Operations">
+      <p className="text-muted">
+        Access keys that are allowed to can have the key do this. It never leaves the service.
+      </p>
+      <Facts
+        facts={keyOperations.flatMap(operation => {
+          const algorithms = item.operations[operation];
+          return algorithms === undefined ? [] : [[operation, algorithms.join(', ')] as const];
+        })}
+      />
+    </PanelPart>
+  );
+}
+
 function KeyVersions({ item }: { item: Key }) {
   const versions = useVersions('keys', item.id, item.version);
   return (
     <PanelPart title="Versions">
       <VersionList
         list={versions}
-        actions={version => version.current && <Badge tone="accent">current</Badge>}
+        actions={version => {
+          if (version.current) return <Badge tone="accent">current</Badge>;
+          return version.version < item.min_version && <Badge>retired</Badge>;
+        }}
       />
     </PanelPart>
   );

@@ -1,11 +1,11 @@
 /** Creates or edits a use rule for a key: the allowed operations and algorithms, and which tokens it signs. */
 import { type Form, useForm } from '../../api/form.ts';
-import { type Key, keyOperations, type UseRule } from '../../api/types.ts';
+import { type Key, ruledOperations, type UseRule } from '../../api/types.ts';
 import { ResourceForm } from '../../ui/resource-form.tsx';
 import { CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { approvalChoices, words } from './use-rule-form.tsx';
 
-type Operation = (typeof keyOperations)[number];
+type Operation = (typeof ruledOperations)[number];
 
 type Values = {
   name: string;
@@ -43,7 +43,7 @@ export function KeyRuleForm({
   onClose: () => void;
 }) {
   const allowed = Object.fromEntries(
-    keyOperations.map(one => [one, rule?.operations?.includes(one) ?? one === 'sign']),
+    ruledOperations.map(one => [one, rule?.operations?.includes(one) ?? one === 'sign']),
   ) as Record<Operation, boolean>;
   const form = useForm<Values>({
     name: rule?.name ?? '',
@@ -58,7 +58,7 @@ export function KeyRuleForm({
 
   const bodyOf = (values: Values) => ({
     name: values.name,
-    operations: keyOperations.filter(one => values[one]),
+    operations: ruledOperations.filter(one => values[one]),
     algorithms: words(values.algorithms),
     jwt: shapeIn(values, rule?.jwt ?? null),
     approval: values.approval,
@@ -77,7 +77,7 @@ export function KeyRuleForm({
       <TextField form={form} name="name" label="Name" required maxLength={255} />
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-1.5 font-medium">Operations</legend>
-        {keyOperations.map(one => (
+        {ruledOperations.map(one => (
           <CheckField key={one} form={form} name={one} label={labels[one]} />
         ))}
       </fieldset>

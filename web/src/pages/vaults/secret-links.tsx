@@ -65,11 +65,12 @@ export function Reached({ secret, deleted = false }: { secret: Secret; deleted?:
   const shown = used_by.slice(0, 5).map(one => nameOf(one, secret));
   const count = used_by.length - shown.length;
   const more = complete ? (count > 0 ? ` and ${count} more` : '') : ' and many more';
-  const many = used_by.length === 1 ? 'template contains' : 'templates contain';
+  const isOne = used_by.length === 1;
+  const changes = isOne ? 'and changes with it' : 'and change with it';
   return (
     <p className="rounded-lg border bg-sunken px-4 py-3 text-sm" role="note">
-      {complete ? used_by.length : 'More than 100'} {many} this secret{' '}
-      {deleted ? 'and can then no longer be read' : 'and change with it'}: {shown.join(', ')}
+      {complete ? used_by.length : 'More than 100'} {isOne ? 'template contains' : 'templates contain'} this
+      secret {deleted ? 'and can then no longer be read' : changes}: {shown.join(', ')}
       {more}.
     </p>
   );

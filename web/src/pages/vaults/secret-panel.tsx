@@ -1,12 +1,13 @@
 /** One secret: its value or one-time code on demand, its note, dates and tags, its use rules, readers and versions. */
 import { Pencil } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { sentence } from '../../api/client.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
 import { Who } from '../../shared/who.tsx';
+import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -23,9 +24,15 @@ import { SecretReaders } from './secret-readers.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 import { UseRules } from './use-rules.tsx';
 
+const Markdown = lazy(() => import('../../ui/markdown.tsx'));
+
 export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Secret>('secrets', id);
-  const [editing, setEditing] = useState<Editing | null>(null);
+  const may = useMay();
+  const { get } = useAddress();
+  const [editing, setEditing] = useState<Editing | null>(
+    get('edit') !== '' && may('secrets:write') ? { value: null } : null,
+  );
   return (
     <ItemPanel record={record} onClose={onClose} kind="Secret">
       {secret =>
@@ -76,7 +83,9 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
       </PanelPart>
       {secret.note !== '' && (
         <PanelPart title="Note">
-          <p className="text-sm break-words whitespace-pre-wrap">{secret.note}</p>
+          <Suspense fallback={<p className="text-sm break-words whitespace-pre-wrap">{secret.note}</p>}>
+            <Markdown text={secret.note} />
+          </Suspense>
         </PanelPart>
       )}
       <PanelPart title="Details">

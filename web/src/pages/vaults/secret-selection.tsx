@@ -213,7 +213,7 @@ const mostNamed = 5;
 function inWords(failed: readonly Failed[]): string {
   const named = failed.slice(0, mostNamed).map(({ secret, reason }) => `${secret.name}: ${reason}`);
   const more = failed.length - named.length;
-  return `Failed: ${named.join('; ')}${more > 0 ? `; and ${more} more, which stay selected` : ''}`;
+  return `Not done: ${named.join('; ')}${more > 0 ? `; and ${more} more, which stay selected` : ''}`;
 }
 
 function writeAll(secrets: readonly Secret[], changes: (one: Secret) => object): Promise<Failed[]> {
@@ -222,7 +222,7 @@ function writeAll(secrets: readonly Secret[], changes: (one: Secret) => object):
   );
 }
 
-/** Sends the secrets in batches, and returns those that failed. */
+/** Sends the secrets in batches, and returns those that failed or wait for review. */
 async function inStretches(
   secrets: readonly Secret[],
   send: (some: readonly Secret[]) => Promise<BulkAnswer>,
@@ -230,8 +230,11 @@ async function inStretches(
   const failed: Failed[] = [];
   for (let at = 0; at < secrets.length; at += atOnce) {
     const some = secrets.slice(at, at + atOnce);
-    for (const { index, error } of (await send(some)).results)
-      if (error) failed.push({ secret: some[index]!, reason: error.details.reason || error.message });
+    for (const { index, error, proposal } of (await send(some)).results) {
+      const secret = some[index]!;
+      if (proposal) failed.push({ secret, reason: 'sent for review' });
+      else if (error) failed.push({ secret, reason: error.details.reason || error.message });
+    }
   }
   return failed;
 }

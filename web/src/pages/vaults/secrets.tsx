@@ -9,6 +9,7 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { Expiry, StateBadge, stateOf } from '../../ui/expiry.tsx';
 import { useSelection } from '../../ui/selection.ts';
 import type { Column } from '../../ui/table.tsx';
+import { LastRead } from './last-read.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
 import { revealSecret } from './reveal.ts';
 import { NewSecret } from './secret-form.tsx';
@@ -39,20 +40,21 @@ export function PhoneFacts({ of }: { of: Parameters<typeof StateBadge>[0]['of'] 
   );
 }
 
-function columnsFor(mayReveal: boolean): readonly Column<Secret>[] {
+const lastReadColumn: Column<Secret> = {
+  id: 'read',
+  header: 'Last read',
+  from: 'md',
+  cell: (secret, rows) => <LastRead of={secret} among={rows} />,
+};
+
+function columnsFor(mayReveal: boolean, mayLog: boolean): readonly Column<Secret>[] {
   return [
     nameColumn('secrets', secret => <PhoneFacts of={secret} />),
     stateColumn,
     tagsColumn,
     expiresColumn('md'),
-    {
-      id: 'version',
-      header: 'Version',
-      sort: 'version',
-      from: 'xl',
-      cell: ({ version }) => <span className="tabular-nums">{version}</span>,
-    },
-    updatedColumn,
+    ...(mayLog ? [lastReadColumn] : []),
+    { ...updatedColumn, from: 'lg' },
     ...(mayReveal ? [copyColumn] : []),
   ];
 }
@@ -68,7 +70,7 @@ export default function Secrets() {
       <Collection<Secret>
         collection="secrets"
         label="Secrets"
-        columns={columnsFor(may('secrets:reveal'))}
+        columns={columnsFor(may('secrets:reveal'), may('logs:read'))}
         within={{ vault_id: vault }}
         filters={resourceFilters}
         arranged

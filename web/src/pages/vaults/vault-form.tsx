@@ -2,11 +2,12 @@
 import { useLocation } from 'wouter';
 import { useForm } from '../../api/form.ts';
 import type { Vault } from '../../api/types.ts';
+import { useMay } from '../../session/session.tsx';
 import { Field } from '../../ui/field.tsx';
 import { ResourceForm } from '../../ui/resource-form.tsx';
 import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { AreaField, TextField } from '../../ui/text-field.tsx';
+import { AreaField, CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
 export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => void }) {
@@ -15,7 +16,9 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
     description: vault?.description ?? '',
     tags: tagLines(vault?.tags ?? {}),
     referable_from: vault?.referable_from ?? [],
+    review: vault?.review ?? false,
   });
+  const may = useMay();
   const [, go] = useLocation();
   const shown = ({ id, name }: Vault) => {
     note(`Vault “${name}” created`);
@@ -57,6 +60,14 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
           />
         )}
       </Field>
+      {may('vaults:review') && (
+        <CheckField
+          form={form}
+          name="review"
+          label="Review"
+          hint="Someone else has to confirm every write of its secrets, keys and certificates."
+        />
+      )}
     </ResourceForm>
   );
 }

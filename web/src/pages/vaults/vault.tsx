@@ -8,6 +8,7 @@ import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Page, Wrong } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
+import Activity from './activity.tsx';
 import { AskRole } from './ask-role.tsx';
 import Certificates from './certificates.tsx';
 import { DeleteVault } from './delete-vault.tsx';
@@ -40,11 +41,13 @@ export default function Vault() {
 function VaultPage({ vault }: { vault: VaultRecord }) {
   const base = `/vaults/${vault.id}`;
   const may = useMay();
+  const readsLogs = may('logs:read') && may('secrets:read');
   const tabs = [
     { href: `${base}/secrets`, label: 'Secrets' },
     { href: `${base}/keys`, label: 'Keys' },
     { href: `${base}/certificates`, label: 'Certificates' },
     { href: `${base}/access`, label: 'Access keys' },
+    ...(readsLogs ? [{ href: `${base}/activity`, label: 'Activity' }] : []),
     ...(may('members:read') ? [{ href: `${base}/people`, label: 'People' }] : []),
     { href: `${base}/trash`, label: 'Trash' },
   ];
@@ -59,6 +62,11 @@ function VaultPage({ vault }: { vault: VaultRecord }) {
       intro={vault.description || undefined}
       actions={<VaultActions vault={vault} />}
     >
+      {vault.review && (
+        <p className="text-muted">
+          Someone else has to confirm every write here: see <Link href="/approvals">Approvals</Link>.
+        </p>
+      )}
       <TabLinks label="Vault sections" tabs={tabs} />
       <Switch>
         <Route path="/vaults/:vault/secrets/:item?">
@@ -72,6 +80,9 @@ function VaultPage({ vault }: { vault: VaultRecord }) {
         </Route>
         <Route path="/vaults/:vault/access">
           <VaultAccess />
+        </Route>
+        <Route path="/vaults/:vault/activity">
+          <Activity />
         </Route>
         <Route path="/vaults/:vault/people">
           <People vault={vault} />
