@@ -80,6 +80,7 @@ export const takes = {
     rotate: all('keys:write'),
     versions: all('keys:read'),
   },
+  usedKeys: { operate: all('keys:use') },
   certificates: {
     ...collection('certificates'),
     requestFor: all('certificates:write'),

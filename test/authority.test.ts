@@ -8,8 +8,10 @@ import { after, before, describe, it } from 'node:test';
 import {
   type Call,
   Document,
+  leasing,
   makeWorld,
   type Operation,
+  proposing,
   realBody,
   realPath,
   type World,
@@ -73,6 +75,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
       service = await startService({ engine });
       document = await Document.of(service);
       world = await makeWorld(service.call);
+      world.proposal = await proposing(service, service.call, world);
+      world.lease = leasing(service, service.call, world);
       elsewhere = await doerOn(engine, service);
       await join('owner'); // Somebody stays an owner, whatever happens to the others.
     });

@@ -6,11 +6,13 @@ import type { Reader } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import { StaleChange } from '../src/domain/kernel/conflict-retries.ts';
+import { ProposalMade } from '../src/domain/resources/review.ts';
 import { concurrencyOf } from '../src/domain/uses/concurrency.ts';
 import type { Identified } from '../src/domain/uses/recorded-uses.ts';
 import type { SecretUseParts, UseRequest } from '../src/domain/uses/secret-uses.ts';
 import { type BrokeredCall, type BrokeredResult, nothing } from '../src/egress/brokered-answer.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
+import type { KeyJob, KeyOutput } from '../src/material/operations/key-operations.ts';
 import type { ChangeListener } from '../src/store/engine/engine.ts';
 import type { ApprovalRow } from '../src/store/records/approvals.ts';
 
@@ -59,6 +61,7 @@ export class BareUses {
     names: [],
     namesOnly: true,
     mayUse: true,
+    operations: null,
     cidrs: null,
     rateLimit: null,
     maxUses: null,
@@ -94,6 +97,8 @@ export class BareUses {
   jobs: string[] = [];
   /** Whether a row that was found is still there when its value is read. */
   isThere = true;
+  /** Whether what is to be stored becomes a proposal. */
+  proposes = false;
   /** How often a change is overtaken. */
   stale = 0;
   listener: ChangeListener = () => {};
@@ -215,26 +220,34 @@ export class BareUses {
       },
       records: {
         openValue: (_: unknown, __: unknown, stored: string) => stored,
-        revisionOf: (_: unknown, before: Row, __: unknown, changes: { value: string }) => ({
+        revisionOf: (_: unknown, before: Row, vault: unknown, changes: { value: string }) => ({
           row: { ...before, ...changes, version: before.version + 1 },
           subject: {},
+          vault,
+          proposed: () => 'proposed',
         }),
         statementsOf: () => [],
+        forgetVault: () => this.asked.push('vault again'),
+        vaultOf: async (row: Row) => ({
+          row: { id: row.vault_id },
+          sealer: { seal: () => Buffer.alloc(0) },
+        }),
+        review: {
+          passUse: async () => {
+            if (this.proposes) throw new ProposalMade({ id: 'proposal', expires_at: 0 });
+            return {};
+          },
+        },
       },
       workers: {
         of: () => ({
-          verifyWith: async (pem: string, alg: string, input: string, signature: string) => {
-            this.jobs.push(`verify ${pem} ${alg} ${input} ${signature}`);
-            return true;
-          },
-          signWith: async (pem: string, alg: string, input: string) => {
-            this.jobs.push(`sign ${pem} ${alg} ${input}`);
-            return 'signature';
-          },
-          decryptWith: async (pem: string, alg: string, input: string) => {
-            this.jobs.push(`decrypt ${pem} ${alg} ${input}`);
-            return 'plaintext';
-          },
+          operateKey: async ({ operation, versions: [key], inputs }: KeyJob): Promise<KeyOutput[]> =>
+            inputs.map(({ alg, value, signature, version }) => {
+              const proof = signature === undefined ? '' : ` ${signature}`;
+              this.jobs.push(`${operation} ${key.value ?? key.publicPem} ${alg} ${value}${proof}`);
+              if (operation === 'verify') return { version, valid: true };
+              return { version, value: operation === 'sign' ? 'signature' : 'plaintext' };
+            }),
         }),
       },
       holders: { byMember: async () => holder, fresh: async () => holder },

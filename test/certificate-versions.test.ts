@@ -328,7 +328,7 @@ onBothEngines('a certificate that is renewed', engine => {
       others.map(async ({ publicPem, privatePem }) => ({ pem: (await issue(publicPem, 60)) + privatePem })),
     );
     const answers = await Promise.all(bodies.map(body => service.call('PUT', of(certificate), body)));
-    for (const { status, text } of answers) assert.equal(status, 200, text);
+    for (const { status, text } of answers) assert.equal(status, 200, [text, ...service.reports].join('\n'));
     const now = await ok('GET', of(certificate));
     assert.equal(now.version, 5);
     await bothRead(now);

@@ -4,8 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { garbageCollector } from '../src/base/spare-memory.ts';
 import { open, type StrongroomError, text } from '../src/client/client.ts';
 import { ManualClock, vaultOf } from './client-world.ts';
 import { type Started, setup, start, stop } from './command.ts';
@@ -17,8 +16,7 @@ const pollSeconds = 60;
 /** The longest time between two polls, an outage, and the longest time until it is noticed that it is over. */
 const bound = hour + 2 * 1.2 * pollSeconds;
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+const collectGarbage = garbageCollector();
 function memory(): number {
   collectGarbage();
   collectGarbage();

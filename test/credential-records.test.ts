@@ -12,6 +12,7 @@ import {
   isUsable,
   type Restrictions,
   restricted,
+  restrictedReader,
 } from '../src/domain/credentials/credential.ts';
 import {
   boundTo,
@@ -276,6 +277,7 @@ describe('a credential', () => {
     names: [],
     namesOnly: false,
     mayUse: false,
+    operations: null,
     cidrs: null,
     rateLimit: null,
     maxUses: null,
@@ -287,6 +289,18 @@ describe('a credential', () => {
     narrowing: null,
     view: '',
   };
+  it('is left those operations with keys that it had and every restriction names, and never more', () => {
+    const left = (said: Partial<Reader>, ...restrictions: object[]) =>
+      restrictedReader({ ...whole, ...said }, { id: 'n', restrictions } as never).operations;
+    const both = { operations: ['sign', 'verify'] } as const;
+    assert.equal(left({}, { names_only: true }), null);
+    assert.deepEqual(left({}, { operations: ['verify', 'sign'] }), ['verify']);
+    assert.deepEqual(left({ namesOnly: true }, { operations: ['verify'] }), []);
+    assert.deepEqual(left(both, { operations: ['sign', 'decrypt'] }), ['sign']);
+    assert.deepEqual(left(both, { operations: ['sign'] }, { operations: ['verify'] }), []);
+    assert.deepEqual(left({ ...both, mayUse: true }, { may_use: false }), ['verify']);
+  });
+
   const full: Restrictions = {
     kinds: ['secret', 'key'],
     names: ['A_*', 'B'],
@@ -490,6 +504,7 @@ describe('what is shown', () => {
       names: null,
       names_only: false,
       may_use: false,
+      operations: null,
       cidrs: null,
       max_uses: null,
       uses: 0,
@@ -502,6 +517,7 @@ describe('what is shown', () => {
       names: ['A'],
       names_only: true,
       may_use: true,
+      operations: null,
       cidrs: ['10.0.0.0/8'],
       rate_limit: 5,
     } as const;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { launch, leave } from './browser/browser.ts';
+import { launch, leave, patience } from './browser/browser.ts';
 import { type Service, startService } from './harness.ts';
 
 describe('/docs', () => {
@@ -31,6 +31,7 @@ describe('/docs', () => {
 
   it('shows the operations in a browser, without an error and without a request to anywhere else', async () => {
     const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, colorScheme: 'dark' });
+    page.setDefaultTimeout(patience);
     const faults: string[] = [];
     const asked: string[] = [];
     page.on('console', message => message.type() === 'error' && faults.push(message.text()));

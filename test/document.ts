@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { once } from '../src/base/memo.ts';
 import type { Answer, Service } from './harness.ts';
+import { issuerBody, startTarget } from './leases-world.ts';
+import { Browser, password } from './people.ts';
 
 export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
@@ -99,6 +102,12 @@ export interface World {
   readonly identityId: string;
   readonly keyId: string;
   readonly secretId: string;
+  /** A vault with review. */
+  readonly reviewedId: string;
+  /** Makes a proposal there, in the name of somebody whom no key leads to; where there is a service to sign in to. */
+  proposal?: () => Promise<string>;
+  /** Obtains a credential from a database that is there; where the service may reach it. */
+  lease?: () => Promise<string>;
 }
 
 export async function makeWorld(call: Call): Promise<World> {
@@ -122,7 +131,9 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_ids: [vault.body.id],
     names_only: true,
   });
+  const reviewed = await call('POST', '/v1/vaults', { name: unique('reviewed'), review: true });
   return {
+    reviewedId: reviewed.body.id,
     vaultId: vault.body.id,
     keyId: key.body.id,
     identityId: identity.body.id,
@@ -137,6 +148,42 @@ export async function readVault(service: Service, call: Call, world: World): Pro
   const read = await service.call('GET', `/api/v1/vaults/${vaultId}`, undefined, body.token);
   assert.equal(read.status, 200, read.text);
   await askForUse(service, call, world);
+  world.proposal = await proposing(service, call, world);
+  world.lease = leasing(service, call, world);
+}
+
+/** An access key that obtains credentials of a database of its own, for as long as they can live; made when it is needed. */
+export function leasing(service: Service, call: Call, { vaultId }: World): () => Promise<string> {
+  const holding = once(async () => {
+    const target = await startTarget();
+    await target.close();
+    const issuer = await call('POST', '/v1/issuers', issuerBody(vaultId, unique('issuer'), target));
+    assert.equal(issuer.status, 200, issuer.text);
+    const { body } = await call('POST', '/v1/access-keys', { vault_id: vaultId, name: unique('holder') });
+    return { name: issuer.body.name, key: body.token };
+  });
+  return async () => {
+    const { name, key } = await holding();
+    const given = await service.call('POST', `/api/v1/vaults/${vaultId}/leases`, { name, ttl: 86_400 }, key);
+    assert.equal(given.status, 200, given.text);
+    return given.body.lease.id as string;
+  };
+}
+
+/** Somebody who joined, and proposes secrets. */
+export async function proposing(service: Service, call: Call, { reviewedId: vault_id }: World) {
+  const { body } = await call('POST', '/v1/members', {
+    email: `${unique('author')}@example.org`,
+    role: 'editor',
+  });
+  const author = new Browser(service.url);
+  const joined = await author.post('/auth/invitation/accept', { token: body.token, password });
+  assert.equal(joined.status, 200, joined.text);
+  return async () => {
+    const made = await author.post('/v1/secrets', { vault_id, name: unique('S'), value: 'proposed' });
+    assert.equal(made.status, 202, made.text);
+    return made.body.proposal.id as string;
+  };
 }
 
 /** Asks for a call that somebody has to approve first, so that an approval waits. */
@@ -164,6 +211,8 @@ export async function realPath(call: Call, document: Document, operation: Operat
   if (!path.includes('{id}')) return path;
   const collection = path.split('/{id}')[0]!;
   if (collection === '/v1/webhook-deliveries') return path.replace('{id}', await aDelivery(call));
+  if (collection === '/v1/leases') return path.replace('{id}', await world.lease!());
+  if (collection === '/v1/proposals') return path.replace('{id}', await world.proposal!());
   const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
   if (make === undefined) return path.replace('{id}', await newestOf(call, collection, world));
   const body = realBody(document.requestExample(make), world);
@@ -177,6 +226,7 @@ export async function realPath(call: Call, document: Document, operation: Operat
 
 /** To a port of this machine at which nobody listens. */
 const nobodysUrl = 'https://127.0.0.1:2/hook';
+const nobodysDatabase = 'postgres://admin:password@127.0.0.1:2/app';
 
 async function aDelivery(call: Call): Promise<string> {
   const webhook = await call('POST', '/v1/webhooks', { url: nobodysUrl, events: ['resource.expired'] });
@@ -214,7 +264,7 @@ function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'secret_ids') return [world.secretId];
   if (name === 'identity_id') return world.identityId;
   if (name === 'secret_id') return world.secretId;
-  if (name === 'url') return nobodysUrl;
+  if (name === 'url') return String(value).startsWith('postgres') ? nobodysDatabase : nobodysUrl;
   if (name === 'vault_ids') return [world.vaultId];
   if (name === 'name') return unique(String(value));
   if (name === 'url') return 'https://hooks.invalid/strongroom'; // A name that leads nowhere, by its own standard.

@@ -67,6 +67,7 @@ const resource = {
   activation_date: null,
   expiration_date: null,
   deleted_at: null,
+  attributes: '{}',
 } as ResourceRow;
 const vault = { type: 'vault', name: 'vault' };
 

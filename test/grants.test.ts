@@ -225,7 +225,10 @@ describe('what is shown', () => {
     resource: resourceReads,
     access_key: ['access-keys:read'],
     approval: ['approvals:read'],
+    role: ['members:read'],
     stage: ['vaults:read', 'secrets:read'],
+    proposal: ['proposals:read', ...resourceReads],
+    lease: ['leases:read'],
     webhook: ['webhooks:read'],
   };
   for (const kind of eventKinds)

@@ -26,7 +26,14 @@ const some: Caller = {
 
 const statement = (sql: string): Statement => ({ sql, parameters: [] });
 const change = statement('change');
-const secret = (vaultId?: string) => ({ type: 'secret', id: 's', name: 'S', revision: 2, vaultId });
+const secret = (vaultId?: string) => ({
+  type: 'webhook',
+  id: 's',
+  name: 'S',
+  revision: 2,
+  vaultId,
+  lasts: 'as before' as const,
+});
 
 interface Committed {
   readonly entries: readonly AuditEntry[];
@@ -55,6 +62,7 @@ function started(refusals: readonly (WriteRefusal | Error)[] = []) {
       state.asked++;
       return state.renewed(by);
     },
+    again: async () => null,
   };
   const guard: Guard = guardWith({ ledger, authority, now: () => state.now });
   const reasons = () => denied.map(({ action, details }) => [action, details.reason]);
@@ -253,6 +261,27 @@ describe('a role in a vault that ends', () => {
 });
 
 describe('a change', () => {
+  it('of what a vault contains needs a review, whose part is stored with it', async () => {
+    const { guard, committed } = started();
+    const subjects = [{ ...secret(), type: 'secret' }] as const;
+    const without = { subjects, statements: [change] };
+    await assert.rejects(guard.own(owner, 'secret.updated', without), /did not pass review/);
+    const key = { ...owner, kind: 'access-key' };
+    assert.throws(() => guard.used(key, 'secret.updated', without), /did not pass review/);
+    assert.equal(committed.length, 0);
+    const more = {
+      subjects: [{ ...secret(), verb: 'proposal.bypassed' }],
+      statements: [statement('reviewed')],
+    };
+    await guard.own(owner, 'secret.updated', { ...without, reviewed: more as never });
+    const [{ entries, change: stored }] = committed as [Committed];
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      ['secret.updated', 'proposal.bypassed'],
+    );
+    assert.deepEqual(stored!.statements, [statement('reviewed'), change]);
+  });
+
   const proven: Caller = {
     ...owner,
     proof: { rows: [{ table: 'members', id: 'row', revision: 1 }], until: null },

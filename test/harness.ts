@@ -64,7 +64,10 @@ export interface Service extends Made {
 export const cheapPasswords = { memory: 64, passes: 1, parallelism: 1 };
 
 /** What tests make webhooks of must not leave this machine. */
-export const loopbackWebhooks = ['--allow-private-webhooks', '127.0.0.0/8'];
+export const loopbackWebhooks = [
+  ...['--allow-private-webhooks', '127.0.0.0/8'],
+  ...['--allow-private-leases', '127.0.0.0/8'],
+];
 
 /**
  * What the service takes for the machine's clock. The service's time never goes back, so a test that sets it back

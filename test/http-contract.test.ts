@@ -5,8 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import {
   Document,
+  leasing,
   makeWorld,
   type Operation,
+  proposing,
   readVault,
   realBody,
   realPath,
@@ -44,6 +46,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
       service = await startService({ engine, plan: 'enterprise', limit: 1_000_000 });
       document = await Document.of(service);
       world = await makeWorld(service.call);
+      world.proposal = await proposing(service, service.call, world);
+      world.lease = leasing(service, service.call, world);
       await readVault(service, service.call, world);
     });
     after(() => service.stop());

@@ -281,6 +281,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const started = await visit(browser, 'GET', '/auth/oidc/start?prove=1');
       // Whoever sits at the browser may cut what was asked of the issuer from the address.
       const cut = new URL(started.headers.get('location')!);
+      assert.equal(cut.searchParams.get('max_age'), '300');
       cut.searchParams.delete('prompt');
       cut.searchParams.delete('max_age');
       const back = new URL(await visitIssuer(cut.href, 'owner'));

@@ -21,7 +21,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   material: ['base', 'contract', 'threads'],
   logs: ['base', 'contract', 'store', 'metrics'],
   egress: ['base', 'access'],
-  domain: ['base', 'contract', 'keyring', 'store', 'access', 'material', 'egress', 'logs', 'metrics'],
+  issuers: [],
+  domain: [
+    'base',
+    'contract',
+    'keyring',
+    'store',
+    'access',
+    'material',
+    'egress',
+    'issuers',
+    'logs',
+    'metrics',
+  ],
   backup: ['base', 'contract', 'keyring', 'store', 'logs', 'domain'],
   events: ['base', 'contract', 'threads', 'keyring', 'store', 'access', 'egress', 'logs', 'domain'],
   mcp: ['contract', 'access', 'logs', 'domain'],
@@ -48,12 +60,14 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     webhooks: ['kernel', 'resources'],
     identities: ['kernel', 'resources', 'credentials'],
     uses: ['kernel', 'resources', 'credentials', 'reads'],
+    issuing: ['kernel', 'resources', 'reads', 'uses'],
     people: ['kernel', 'resources', 'credentials'],
     sessions: ['kernel', 'resources', 'credentials', 'people'],
     'sign-in': ['kernel', 'resources', 'credentials', 'people', 'sessions'],
     oauth: ['kernel', 'resources', 'credentials', 'people', 'sessions', 'sign-in'],
     operations: ['kernel', 'resources', 'credentials', 'people', 'sign-in', 'webhooks'],
   },
+  material: { operations: [] },
   http: {
     listener: [],
     surface: ['listener'],
@@ -62,6 +76,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     routes: ['listener', 'surface'],
     openapi: ['listener', 'routes'],
     dialect: ['listener', 'surface', 'vault', 'routes'],
+    gateway: ['listener', 'surface', 'vault'],
   },
   keyring: { sealing: [], age: [], 'root-key': ['sealing'] },
   service: {
@@ -221,6 +236,13 @@ describe('the one-way import rule', () => {
     assert.deepEqual(ports, ['src/threads/thread.ts']);
   });
 
+  it('nothing is imported by name from node:http but types: that would load web sockets and fetch in every thread', () => {
+    const importing = files.filter(file =>
+      /^import (?!type )[^;]*'(node:)?http';/m.test(readFileSync(join(root, file), 'utf8')),
+    );
+    assert.deepEqual(importing, []);
+  });
+
   it('only config reads the environment: commands hand it over whole', () => {
     const readers = files.filter(file => /process\.env\b/.test(readFileSync(join(root, file), 'utf8')));
     for (const file of readers) {
@@ -301,10 +323,11 @@ describe('the one-way import rule', () => {
 const webMayImport: Readonly<Record<string, readonly string[]>> = {
   api: [],
   ui: ['api'],
+  charts: ['api', 'ui'],
   session: ['api', 'ui'],
-  shared: ['api', 'ui', 'session'],
+  shared: ['api', 'ui', 'charts', 'session'],
   import: ['api', 'ui', 'session'],
-  pages: ['api', 'ui', 'session', 'shared', 'import'],
+  pages: ['api', 'ui', 'charts', 'session', 'shared', 'import'],
   shell: ['api', 'ui', 'session', 'shared'],
 };
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { garbageCollector } from '../src/base/spare-memory.ts';
 import { ChangeWaits } from '../src/domain/kernel/change-waits.ts';
 import { retryingStale, StaleChange } from '../src/domain/kernel/conflict-retries.ts';
 import { KeyedLock } from '../src/domain/kernel/keyed-lock.ts';
@@ -112,8 +111,7 @@ describe('what concerns one id', () => {
   });
 
   it('leaves nothing in memory', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = garbageCollector();
     const lock = new KeyedLock();
     const left = await (async () => new WeakRef(await lock.take('a', async () => ({ large: true }))))();
     for (let turn = 0; turn < 20 && left.deref() !== undefined; turn++) {

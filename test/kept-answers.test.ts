@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { garbageCollector } from '../src/base/spare-memory.ts';
 import { operatorOf } from '../src/cli/service/operator.ts';
 import { AnswerCache } from '../src/domain/reads/answer-cache.ts';
 import type { ReadAnswer } from '../src/domain/reads/vault-request.ts';
@@ -17,8 +16,7 @@ import { askingDomain } from './asking.ts';
 import { type Answer, engines, type Service } from './harness.ts';
 import { makeAccessKey, modernCall, startWorld, type World } from './mcp-world.ts';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+const collectGarbage = garbageCollector();
 
 for (const engine of engines) {
   describe(`an answer kept ready on ${engine}`, () => {

@@ -411,12 +411,15 @@ describe('the passphrase', () => {
     ];
     const derivations = (offset: number, value: number) => {
       const edited = Buffer.from(wrapped);
+      // Enough for each of these lanes.
+      if (offset === 24) edited.writeUInt32BE(1_024, 16);
       edited.writeUInt32BE(value, offset);
       return callsTo(crypto, 'argon2', () => assert.rejects(unwrapWith(words, edited), RootKeyError));
     };
     for (const [offset, value] of edits)
       assert.deepEqual(await derivations(offset, value), [], `${value} at ${offset}`);
     assert.equal((await derivations(20, 2)).length, 1, 'costs within the bounds are tried');
+    assert.equal((await derivations(24, 64)).length, 1, 'the most lanes');
     for (const length of [0, 10, 27, 28, 40]) {
       await assert.rejects(unwrapWith(words, wrapped.subarray(0, length)), RootKeyError);
     }

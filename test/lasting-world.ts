@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { narrow } from '../src/client/client.ts';
 import type { Json } from './document.ts';
 import { type Answer, callService, type EngineName, loopbackWebhooks } from './harness.ts';
+import { issuerBody } from './leases-world.ts';
 import { asking, signedIn, startOAuth } from './oauth-world.ts';
 import { type Browser, type EmptyService, invite, password } from './people.ts';
 
@@ -20,6 +21,8 @@ const harmless: readonly (readonly [RegExp, string])[] = [
     'is a resource, which others are given access to',
   ],
   [/^POST \/v1\/use-rules\/check$/, 'changes nothing'],
+  [/^POST \/v1\/issuers\/:id\/check$/, 'changes nothing'],
+  [/^POST \/v1\/leases\/:id\/(renew|revoke)$/, 'is for the access key that has it, and ends with that'],
   [/^POST \/v1\/webhooks\/:id\/test$/, 'sends one event, once'],
   [/^POST \/v1\/webhook-deliveries\/:id\/redeliver$/, 'sends one event, once'],
   [/^POST \/mcp$/, 'its tools read and use, and give nothing'],
@@ -30,6 +33,8 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/^POST \/auth\/oauth\/(deny|request)$/, 'gives nothing'],
   [/^POST \/auth\/approvals\/:id\/refuse$/, 'gives nothing'],
   [/^POST \/auth\/role-requests(\/:id\/refuse)?$/, 'asks, or refuses'],
+  [/^POST \/v1\/proposals\/:id\/(reveal|reject)$/, 'shows, or takes away'],
+  [/^POST \/v1\/proposals\/:id\/confirm$/, 'does what its author may still do, once'],
   [/^POST \/auth\/(setup|invitation|password$|passkey$|passkey\/options|sign-out)/, 'is how people sign in'],
   [/^POST \/auth\/(proof|totp|passkeys|password\/change)/, 'test/proofs.test.ts tries each without a proof'],
   [/^POST \/oauth\/(register|revoke|token)$/, 'fetches what was approved, or takes it away'],
@@ -100,6 +105,15 @@ async function asked(world: World): Promise<string> {
   return answer.body.id;
 }
 
+/** A template that gives the readers of its vault a secret of another one. */
+const referring = { kind: 'template', value: '$' + '{vault:other/FAR}' };
+
+async function ownSecret({ owner, vaultId }: World): Promise<Json> {
+  const made = await owner.post('/v1/secrets', { vault_id: vaultId, name: name(), value: 'own' });
+  assert.equal(made.status, 200, made.text);
+  return made.body;
+}
+
 const rule = {
   hosts: ['api.example.org'],
   methods: ['POST'],
@@ -131,9 +145,29 @@ export const giving: Readonly<Record<string, Given>> = {
   'POST /v1/members': { body: () => ({ email: `p${++names}@example.org`, role: 'owner' }) },
   'POST /v1/members/:id/invitation': { body: () => undefined },
   'POST /v1/groups': { body: ({ standing }) => ({ name: name(), member_ids: [standing.members] }) },
+  'POST /v1/vaults': { body: ({ vaultId }) => ({ name: name(), referable_from: [vaultId] }) },
+  'PUT /v1/vaults/:id': {
+    path: async ({ owner }) => `/v1/vaults/${(await owner.post('/v1/vaults', { name: name() })).body.id}`,
+    body: ({ vaultId }) => ({ referable_from: [vaultId] }),
+  },
+  'POST /v1/secrets': { body: ({ vaultId }) => ({ vault_id: vaultId, name: name(), ...referring }) },
+  'PUT /v1/secrets/:id': {
+    path: async world => `/v1/secrets/${(await ownSecret(world)).id}`,
+    body: () => referring,
+  },
+  'POST /v1/secrets/:id/rollback': {
+    path: async ({ owner, standing: { secrets } }) => {
+      const changed = await owner.call('PUT', `/v1/secrets/${secrets}`, { kind: 'value', value: 'own' });
+      assert.equal(changed.status, 200, changed.text);
+      return `/v1/secrets/${secrets}/rollback`;
+    },
+    body: () => ({ version: 1 }),
+  },
   'POST /v1/webhooks': { body: () => ({ url: 'https://hooks.example.org/', events: ['resource.updated'] }) },
   'POST /v1/webhooks/:id/rotate-secret': { body: () => undefined },
   'POST /v1/use-rules': { body: ({ secretId }) => ({ name: name(), secret_id: secretId, ...rule }) },
+  'POST /v1/issuers': { body: ({ vaultId }) => issuerBody(vaultId, name()) },
+  'PUT /v1/issuers/:id': { body: () => ({ max_ttl: 4_000 + ++names }) },
   'PUT /v1/api-keys/:id': { body: world => ({ expiration_date: later(world) }) },
   'PUT /v1/access-keys/:id': { body: () => ({ rate_limit: 1_000 + ++names }) },
   'PUT /v1/public-tokens/:id': { body: world => ({ expiration_date: later(world) }) },
@@ -196,6 +230,8 @@ export async function startLasting(engine: EngineName): Promise<World> {
   await invite(service, owner, asker, 'viewer');
   const { body: secrets } = await owner.get('/v1/secrets');
   const secretId = secrets.data[0].id;
+  const other = await make('vaults', { name: 'other', referable_from: [vaultId] });
+  await make('secrets', { vault_id: other.id, name: 'FAR', value: 'far' });
   const agent = await make('access-keys', {
     name: 'agent',
     vault_id: vaultId,
@@ -210,6 +246,7 @@ export async function startLasting(engine: EngineName): Promise<World> {
   const webhook = { url: 'https://hooks.example.org/', events: ['resource.created'] };
   const standing = {
     agent: agent.token,
+    secrets: (await make('secrets', { vault_id: vaultId, name: 'referred once', ...referring })).id,
     'access-keys': agent.id,
     identities,
     'api-keys': (await make('api-keys', { name: 'ci', role: 'viewer' })).id,
@@ -218,6 +255,7 @@ export async function startLasting(engine: EngineName): Promise<World> {
     members: (await make('members', { email: 'colleague@example.org', role: 'viewer' })).id,
     groups: (await make('groups', { name: 'Team' })).id,
     webhooks: (await make('webhooks', webhook)).id,
+    issuers: (await make('issuers', issuerBody(vaultId, 'db'))).id,
     'use-rules': (await make('use-rules', { name: 'calls', secret_id: secretId, ...rule })).id,
   };
   return { service, owner, vaultId, keyId, secretId, standing };

@@ -58,13 +58,13 @@ describe('what is left behind', () => {
       const expected = allowed === 'anything' || allowed.includes(what) ? null : refusal;
       it(`by ${who}, ${what}, is ${expected ?? 'allowed'}`, () => {
         assert.equal(refusalToLeave(caller, 'webhook.created', lasts, now), expected);
-        assert.equal(refusalToLeave(caller, 'vault.created', lasts, now), null, 'a vault gives nothing');
+        assert.equal(refusalToLeave(caller, 'key.created', lasts, now), null, 'a key gives nothing');
       });
     }
   }
 
   it('has to say for how long, unless it gives nothing', () => {
     assert.throws(() => refusalToLeave(operator, 'api-key.created', undefined, now), /for how long/);
-    assert.equal(refusalToLeave(session(null), 'secret.updated', undefined, now), null);
+    assert.equal(refusalToLeave(session(null), 'key.updated', undefined, now), null);
   });
 });

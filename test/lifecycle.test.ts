@@ -12,7 +12,7 @@ describe('the state of a resource', () => {
       for (const enabled of [0, 1] as const) {
         for (const activation_date of sides) {
           for (const expiration_date of sides) {
-            const resource = { deleted_at, enabled, activation_date, expiration_date };
+            const resource = { deleted_at, enabled, attributes: '{}', activation_date, expiration_date };
             assert.equal(stateAt(resource, now), expected(resource), JSON.stringify(resource));
           }
         }
@@ -21,8 +21,9 @@ describe('the state of a resource', () => {
   });
 
   it('changes by itself at the next of its dates, and never at one that is past', () => {
+    const enabled = { enabled: 1, attributes: '{}' } as const;
     const dated = (activation_date: number | null, expiration_date: number | null) =>
-      nextChangeOf([{ deleted_at: null, enabled: 1, activation_date, expiration_date }], now);
+      nextChangeOf([{ ...enabled, deleted_at: null, activation_date, expiration_date }], now);
     assert.equal(dated(null, null), Number.POSITIVE_INFINITY);
     assert.equal(dated(now, now), Number.POSITIVE_INFINITY);
     assert.equal(dated(now - 1, now + 5), now + 5);

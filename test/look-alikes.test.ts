@@ -115,6 +115,15 @@ for (const engine of enginesInTurn(import.meta.url)) {
       identities: [({ vault_id }) => ({ method: 'secret_id', vault_ids: [vault_id] }), false],
       webhooks: [() => ({ url: 'https://127.0.0.1/', events: ['resource.created'] }), false],
       stages: [({ vault_id }) => ({ vault_ids: [vault_id] }), false],
+      issuers: [
+        ({ vault_id }) => ({
+          vault_id,
+          provider: 'postgresql',
+          connection: { url: 'postgres://admin:password@127.0.0.1:2/app' },
+          template: { member_of: ['app'] },
+        }),
+        true,
+      ],
       'use-rules': [
         ({ secret_id }) => ({
           secret_id,
@@ -205,9 +214,43 @@ describe('a warning', () => {
   it('is left out if the names can’t be read just then: the answer may contain a key that is shown once', async () => {
     const caller = trustedCaller('operator', 'one', 'operator', 'organization', 'request');
     const failing = (error: Error) =>
-      looksAlikeWith({ store: { givenNames: { in: () => Promise.reject(error) } } as never });
+      looksAlikeWith({ store: { givenNames: { in: () => Promise.reject(error) } } as never, now: Date.now });
     const given = [{ id: 'one', name: 'deployment' }];
     assert.equal(await failing(new Failure('UNAVAILABLE'))(caller, 'api-keys', given), null);
     await assert.rejects(failing(new Error('a mistake of ours'))(caller, 'api-keys', given), /mistake/);
+  });
+
+  it('costs a read of the names only every five seconds, and misses no name given in this process', async () => {
+    const caller = trustedCaller('operator', 'one', 'operator', 'organization', 'request');
+    const names: { id: string; name: string }[] = [];
+    let [time, reads] = [0, 0];
+    const read = async () => {
+      reads++;
+      return [...names];
+    };
+    const looksAlike = looksAlikeWith({ store: { givenNames: { in: read } } as never, now: () => time });
+    const give = async (name: string, vault_id = 'v') => {
+      const given = { id: `${vault_id} ${name}`, name, vault_id };
+      if (vault_id === 'v') names.push(given);
+      return (await looksAlike(caller, 'secrets', [given])) !== null;
+    };
+    for (let at = 2; at < 100; at++) assert.equal(await give(`NAME_${at * 3}x`), false, String(at));
+    assert.equal(reads, 1);
+    assert.equal(await give('TOKEN_1'), false);
+    assert.equal(await give('TOKEN_l'), true, 'a name of the last five seconds');
+    names.length = 0;
+    assert.equal(await give('TOKEN_I'), false, 'the others are gone');
+    names.push({ id: 'elsewhere', name: 'REPLICA' }, { id: 'there too', name: 'RELEASE' });
+    time = 4_999;
+    assert.equal(await give('REP1ICA'), false, 'given by another replica');
+    time = 5_000;
+    assert.equal(await give('RE1EASE'), true);
+    reads = 0;
+    for (let at = 0; at < 15; at++) await give('x', `vault ${at}`);
+    await give('y');
+    assert.equal(reads, 15, 'sixteen vaults are remembered');
+    await give('x', 'vault 15');
+    await give('y2');
+    assert.equal(reads, 17, 'and not one more');
   });
 });

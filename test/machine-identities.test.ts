@@ -120,6 +120,7 @@ describe('an identity', () => {
       cidrs: null,
       max_uses: null,
       rate_limit: null,
+      operations: null,
       lifetime: 900,
       expiration_date: null,
       last_login_at: null,

@@ -73,7 +73,7 @@ describe('a secret id', () => {
     assert.equal(accessKey.expiration_date, new Date(world.now() + 900_000).toISOString());
     assert.equal((await login(id, proof, another)).accessKey.vault_id, another);
     assert.equal((await world.secretIds.get(owner, secretId)).uses, 0);
-    assert.deepEqual(JSON.parse((await row(accessKey.id)).narrowing), {});
+    assert.deepEqual(JSON.parse((await row(accessKey.id)).narrowing), { secret_id: secretId });
     const [told] = audits(world, owner.organizationId, 1);
     assert.deepEqual(
       [told!.action, told!.actor.kind, told!.details],
@@ -134,16 +134,16 @@ describe('a secret id', () => {
       expiration_date: world.now() + day,
     });
     const key = await world.authenticate.apiKey(made.token!, world.origin());
-    const { id, proof } = await minted({}, key);
+    const { id, proof, secretId } = await minted({}, key);
     const ofIdentity = await identity({}, key);
     const secret = await world.secretIds.create(key, { identity_id: ofIdentity.id });
     const plain = await world.secretIds.create(owner, { identity_id: ofIdentity.id });
-    for (const { accessKey } of [
-      await login(id, proof),
-      await login(ofIdentity.id, proofBy(secret.token)),
-      await login(ofIdentity.id, proofBy(plain.token)),
-    ])
-      assert.deepEqual(JSON.parse((await row(accessKey.id)).narrowing), { made_with: [made.id] });
+    for (const [{ accessKey }, secret_id] of [
+      [await login(id, proof), secretId],
+      [await login(ofIdentity.id, proofBy(secret.token)), secret.id],
+      [await login(ofIdentity.id, proofBy(plain.token)), plain.id],
+    ] as const)
+      assert.deepEqual(JSON.parse((await row(accessKey.id)).narrowing), { made_with: [made.id], secret_id });
     await world.apiKeys.remove(owner, made.id, false);
     const over = 'the API key that created the identity or the secret id is no longer valid';
     await refusedFor(over, login(id, proof));

@@ -259,6 +259,37 @@ for (const [name, commit] of Object.entries(commits)) {
       await ok(call('older', 'GET', '/v1/api-keys'), 'everyone else');
     });
 
+    it('serves everything but a template at the older one, and never its text', async () => {
+      const { vaultId, accessKey } = all[0]!;
+      const literal = 'the-text-of-a-template';
+      const template = { vault_id: vaultId, name: 'T', kind: 'template', value: `${literal}:\${S}` };
+      const { id, enabled } = await ok(call('newer', 'POST', '/v1/secrets', template), 'a template');
+      assert.equal(enabled, true);
+      const path = `/api/v1/vaults/${vaultId}`;
+      const readAt = (side: Side, query = '') =>
+        call(side, 'GET', `${path}${query}`, undefined, accessKey.token);
+      for (const value of ['one', 'two']) {
+        const secret = all[0]!.paths.find(each => each.startsWith('/v1/secrets/'))!;
+        await ok(call(value === 'one' ? 'newer' : 'older', 'PUT', secret, { value }), value);
+        await sleep(1_000);
+        assert.equal((await ok(readAt('newer', '?format=map'), 'newer')).T, `${literal}:${value}`);
+        const { secrets } = await ok(readAt('older'), 'the vault at the older one');
+        assert.equal(secrets.find((one: Json) => one.name === 'S').value, value);
+        assert.ok(!secrets.some((one: Json) => one.name === 'T'));
+      }
+      assert.equal((await call('older', 'GET', `${path}/${id}`, undefined, accessKey.token)).status, 404);
+      assert.ok(!(await call('older', 'POST', `/v1/secrets/${id}/reveal`)).text.includes(literal));
+      await ok(call('older', 'GET', `/v1/secrets/${id}`), 'its record');
+      await ok(call('older', 'PUT', `/v1/secrets/${id}`, { name: 'TT' }), 'renamed by the older one');
+      await sleep(1_000);
+      assert.equal((await ok(readAt('newer', '?format=map'), 'newer')).TT, `${literal}:two`);
+      await ok(call('newer', 'PUT', `/v1/secrets/${id}`, { kind: 'value', value: 'plain' }), 'a value now');
+      await sleep(1_000);
+      const { secrets } = await ok(readAt('older'), 'a value');
+      assert.equal(secrets.find((one: Json) => one.name === 'TT').value, 'plain');
+      for (const side of sides) await ok(call(side, 'GET', `/v1/secrets?vault_id=${vaultId}`), side);
+    });
+
     it('signs people in on both sides, and their sessions are good on both', async () => {
       for (const side of sides) {
         const email = `joins-${side}@example.org`;

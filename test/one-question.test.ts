@@ -38,6 +38,19 @@ const further: Readonly<Record<string, readonly Action[]>> = {
   // Values are compared for those who may reveal them.
   'POST /v1/vaults/compare': ['secrets:reveal'],
   'POST /v1/stages/{id}/compare': ['secrets:reveal'],
+  // A proposal is listed for those who may see all that it tells.
+  'GET /v1/proposals': ['proposals:read', 'vaults:read', 'secrets:read', 'keys:read', 'certificates:read'],
+  // What waits is counted by the lists of it.
+  'GET /v1/attention': [
+    'approvals:read',
+    'members:read',
+    'proposals:read',
+    'proposals:read',
+    'vaults:read',
+    'secrets:read',
+    'keys:read',
+    'certificates:read',
+  ],
 };
 
 describe('the questions that a request asks', () => {
@@ -162,8 +175,8 @@ describe('the questions that a request asks', () => {
     for (const operation of operations) {
       const { method, path } = operation;
       const name = nameOf(operation);
-      // No call waits for an approval here, and no vault was read.
-      const isMissing = /^\/v1\/(approvals|request-logs)\/\{id\}$/.test(path);
+      // No call waits for an approval here, nor a write for review, no vault was read, and nothing was issued.
+      const isMissing = /^\/v1\/((approvals|request-logs)\/\{id\}$|(proposals|leases)\/\{id\})/.test(path);
       const place = isMissing
         ? path.replace('{id}', world.vaultId)
         : await realPath(call, document, operation, world);

@@ -20,6 +20,7 @@ import {
 import { enginesInTurn, type Service, startService } from './harness.ts';
 
 const collections = {
+  Issuer: 'Issuers',
   AccessKey: 'AccessKeys',
   ApiKey: 'ApiKeys',
   Certificate: 'Certificates',
@@ -53,11 +54,33 @@ const operationIds = [
   'beginDeviceLogin',
   'beginOneTimeCodes',
   'changePassword',
+  'checkIssuer',
+  'getLease',
+  'listLeases',
+  'renewLease',
+  'revokeLease',
   'checkUse',
   'confirmOneTimeCodes',
   'createRenewalRequest',
   'createSigningRequest',
   'decryptWithKey',
+  'signWithVaultKey',
+  'signWithKeyId',
+  'verifyWithVaultKey',
+  'verifyWithKeyId',
+  'encryptWithVaultKey',
+  'encryptWithKeyId',
+  'decryptWithVaultKey',
+  'decryptWithKeyId',
+  'wrapWithVaultKey',
+  'wrapWithKeyId',
+  'unwrapWithVaultKey',
+  'unwrapWithKeyId',
+  'macWithVaultKey',
+  'macWithKeyId',
+  'rewrapWithVaultKey',
+  'rewrapWithKeyId',
+  'readKeySet',
   'denyDeviceLogin',
   'endDeviceLogin',
   'endSession',
@@ -73,10 +96,12 @@ const operationIds = [
   'getInvitationPasskeyOptions',
   'getNewPasskeyOptions',
   'getOrganization',
+  'getAttention',
   'getOverview',
   'getProofPasskeyOptions',
   'getRequestLog',
   'getSecretReferences',
+  'getVaultReferences',
   'getSetUpPasskeyOptions',
   'getSignInPasskeyOptions',
   'getWebhookDelivery',
@@ -91,6 +116,7 @@ const operationIds = [
   'listSessions',
   'listUsePresets',
   'listVaultPeople',
+  'listVaultReaders',
   'listRoleRequests',
   'listOwnRoleRequests',
   'requestRole',
@@ -135,8 +161,14 @@ const operationIds = [
   'compareVaults',
   'compareStage',
   'renameInStage',
+  'countRequestLogs',
   'countVaults',
   'listSecretReaders',
+  'listProposals',
+  'getProposal',
+  'revealProposal',
+  'confirmProposal',
+  'rejectProposal',
 ];
 
 /** Whether a body has a field that says when something is to end, at any depth. */
@@ -398,11 +430,18 @@ function subjectOf(kind: EventKind): EventSubject {
     const reason = kind === 'webhook.disabled' ? ({ reason: 'gone' } as const) : {};
     return { ...about, type: 'webhook', vault_id: null, ...reason };
   }
+  if (kind === 'role.requested' || kind === 'role.decided') {
+    const requested = { role: 'reader', until: new Date().toISOString() };
+    const decided = kind === 'role.decided' ? { state: 'approved' } : {};
+    return { ...about, type: 'role_request', requested: { ...requested, ...decided } };
+  }
   if (kind.startsWith('stage')) {
     const missing = { secret: 'X', missing_in: exampleId, present_in: exampleId };
     return { ...about, type: 'stage', vault_id: null, missing };
   }
   if (kind.startsWith('approval')) return { ...about, type: 'approval' };
+  if (kind.startsWith('lease')) return { ...about, type: 'lease' };
+  if (kind.startsWith('proposal')) return { ...about, type: 'proposal' };
   if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };
   const expires = /expir/.test(kind) ? { expirationDate: 0 } : {};
   return { ...about, type: 'secret', version: 1, ...expires };

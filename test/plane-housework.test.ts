@@ -39,6 +39,7 @@ describe('background work', () => {
       ledger: { writeHourCounts: does('writeHourCounts') },
       housekeeping: { step: does('step') },
       stageTakeover: { step: does('stages') },
+      leaseKeeper: { step: does('leases') },
       revisions: { keep: does('keep') },
       toolSessions: { forget: does('forget') },
       noteTimeline: does('noteTimeline'),
@@ -51,6 +52,7 @@ describe('background work', () => {
       config as never,
       { sign: does('sign') as never },
       { step: does('backup') as never },
+      () => {},
     );
     const work: [number, string][] = [];
     const more: unknown[] = [];
@@ -68,10 +70,18 @@ describe('background work', () => {
       [60, 'step'],
       [60, 'keep'],
       [2, 'noteTimeline'],
+      [0.5, 'leases'],
       [600, 'forget'],
     ]);
     const without = notedChores();
-    startHousework(without.chores, { domain, store: {} } as never, config as never, {} as never, null);
+    startHousework(
+      without.chores,
+      { domain, store: {} } as never,
+      config as never,
+      {} as never,
+      null,
+      () => {},
+    );
     assert.deepEqual(without.kept.length, kept.length - 1, 'no backups are taken');
     assert.deepEqual(more.slice(2, 4), [true, false], 'it goes on while there is more');
   });

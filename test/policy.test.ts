@@ -81,7 +81,15 @@ describe('policy', () => {
     assert.deepEqual(
       actions.filter(one => !roleAllows('admin', one)),
       // Whoever says what a value is used for could have it sent to themselves.
-      ['secrets:reveal', 'keys:reveal', 'use-rules:write', 'approvals:write'],
+      [
+        'secrets:reveal',
+        'keys:reveal',
+        'keys:use',
+        'issuers:write',
+        'use-rules:write',
+        'approvals:write',
+        'proposals:bypass',
+      ],
     );
     const can = (role: Role, ...wanted: Action[]) => wanted.every(one => roleAllows(role, one));
     assert.ok(can('editor', 'secrets:write', 'secrets:reveal', 'access-keys:write'));
@@ -99,8 +107,13 @@ describe('policy', () => {
   it('a reader reveals and changes nothing; a writer changes what is in a vault and nothing else, and reveals nothing', () => {
     const beyond = (role: Role) =>
       actions.filter(one => roleAllows(role, one) && !roleAllows('viewer', one)).sort();
-    assert.deepEqual(beyond('reader'), ['keys:reveal', 'secrets:reveal']);
-    assert.deepEqual(beyond('writer'), ['certificates:write', 'keys:write', 'secrets:write']);
+    assert.deepEqual(beyond('reader'), ['keys:reveal', 'keys:use', 'secrets:reveal']);
+    assert.deepEqual(beyond('writer'), [
+      'certificates:write',
+      'keys:write',
+      'proposals:write',
+      'secrets:write',
+    ]);
     for (const role of ['reader', 'writer'] as const)
       assert.ok(
         actions.every(one => !roleAllows(role, one) || roleAllows('editor', one)),

@@ -3,7 +3,7 @@
  * STRONGROOM_TEST_POSTGRES names), the dashboard's pages as the sources are now, and an end in any case.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { freemem, tmpdir } from 'node:os';
@@ -14,9 +14,12 @@ import pg from 'pg';
 import { buildChangedWeb } from '../scripts/build-web.ts';
 import { buildCommand } from './built-command.ts';
 import { atTheLatest, endingByThemselves } from './ending.ts';
+import { followBackends, timesVariable } from './processor-time.ts';
 
 export interface Cluster {
   readonly url: string;
+  /** Of the process whose children serve the connections. */
+  readonly pid: number;
   /** Goes away, and comes back with the same data at the same address. */
   halt(): Promise<void>;
   /** Ends at once, as by a power cut: what it has not written by then is lost. To be resumed. */
@@ -26,8 +29,8 @@ export interface Cluster {
 }
 
 export const variable = 'STRONGROOM_TEST_POSTGRES';
-/** How the names of this run's databases begin. */
-const prefix = process.env.STRONGROOM_TEST_DATABASES ?? 'test';
+/** How the names of this run's databases begin; in a queue of files, the number of the file follows. */
+export const databasesVariable = 'STRONGROOM_TEST_DATABASES';
 /** Where services of this run keep their data, and the database that has our tables already. */
 const folderVariable = 'STRONGROOM_TEST_FOLDER';
 export const templateVariable = 'STRONGROOM_TEST_TEMPLATE';
@@ -58,12 +61,20 @@ export async function startCluster(port?: number, flags: readonly string[] = [])
     await rm(folder, { recursive: true, force: true });
   });
   const url = `postgres://postgres:postgres@127.0.0.1:${chosen}/postgres`;
+  const postmaster = async () =>
+    Number((await readFile(join(folder, 'db', 'postmaster.pid'), 'utf8')).split('\n')[0]);
   const crash = async () => {
-    const [pid] = (await readFile(join(folder, 'db', 'postmaster.pid'), 'utf8')).split('\n');
-    process.kill(Number(pid), 'SIGQUIT');
+    process.kill(await postmaster(), 'SIGQUIT');
     await server.stop();
   };
-  return { url, stop, halt: () => server.stop(), crash, resume: () => server.start() };
+  return {
+    url,
+    pid: await postmaster(),
+    stop,
+    halt: () => server.stop(),
+    crash,
+    resume: () => server.start(),
+  };
 }
 
 export async function freePort(): Promise<number> {
@@ -114,6 +125,7 @@ async function removeLeft(): Promise<void> {
 
 let inMemory: string | null = null;
 let running: Cluster | undefined;
+let followed: ReturnType<typeof followBackends> | undefined;
 
 /** The test runner calls these two around the whole run. */
 export async function globalSetup(): Promise<void> {
@@ -131,6 +143,7 @@ export async function globalSetup(): Promise<void> {
   if (process.env[variable] === undefined) {
     running = await startCluster();
     process.env[variable] = running.url;
+    if (process.env[timesVariable] !== undefined) followed = followBackends(running.pid);
   }
   // Where the tables can't be made, the tests say so.
   if (process.env[templateVariable] === undefined) await makeTemplate().catch(() => {});
@@ -146,6 +159,7 @@ export async function makeTemplate(): Promise<void> {
 }
 
 export async function globalTeardown(): Promise<void> {
+  if (followed !== undefined) writeFileSync(process.env[timesVariable]!, JSON.stringify(followed.stop()));
   await running?.stop();
   if (inMemory !== null) await rm(inMemory, { recursive: true, force: true });
   keepExitCode();
@@ -178,8 +192,10 @@ export function databaseLike(url: string): Promise<string> {
 async function createDatabase(template: string): Promise<string> {
   const url = process.env[variable];
   if (url === undefined) throw new Error('run with node --test --test-global-setup=test/postgres.ts');
-  const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
-  await connected(url, client => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+  const name = `${process.env[databasesVariable] ?? 'test'}_${randomUUID().replaceAll('-', '')}`;
+  // In memory, copying files takes half of the time that writing each page to the log takes; on a disk it would be synced.
+  const strategy = process.env[folderVariable] === undefined ? '' : 'STRATEGY file_copy';
+  await connected(url, client => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`));
   return url.replace(/\/postgres$/, `/${name}?connect_timeout=${patience}`);
 }
 

@@ -96,6 +96,11 @@ const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boo
   ]),
 ];
 
+const lookups: [what: string, run: (store: Store) => Promise<unknown>, index: string][] = [
+  ['a secret', store => store.resources.byName(id, 'secret', 'x'), 'resources_name'],
+  ['a vault', store => store.resources.vaultByName(id, 'x'), 'resources_vault_name'],
+];
+
 for (const engineName of engines) {
   describe(`the plans of lists on ${engineName}`, () => {
     let engine: Engine;
@@ -136,6 +141,15 @@ for (const engineName of engines) {
           plans.some(plan => plan.includes('resources_maybe_inactive')),
           plans.join('\n\n'),
         );
+      });
+    }
+
+    for (const [what, run, index] of engineName === 'sqlite' ? lookups : []) {
+      it(`${what} is found by the index of names, however many there are`, async () => {
+        await listing(run);
+        const plans = await Promise.all(recorded.map(explain));
+        assert.equal(plans.length, 1);
+        assert.match(plans[0]!, new RegExp(`INDEX ${index}\\b`, 'i'));
       });
     }
 

@@ -6,47 +6,51 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setup, start, stop } from './command.ts';
+import { enginesInTurn } from './engines.ts';
 import { callService } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
 
 const lives = 4;
 const writesPerLife = 12;
 
-it('a kill between a change and what refers to it leaves nothing stale', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'strongroom-references-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const place = ['--data', folder];
-  const key = await setup(place);
-  let acknowledged = 0;
-  let made: Made | undefined;
-  for (let life = 0; life <= lives; life++) {
-    const service = start(['serve', ...place, '--port', '0']);
-    const url = await service.url;
-    made ??= await prepare(url, key);
-    const { token, targetId }: Made = made;
-    const read = async (): Promise<Record<string, string>> =>
-      (await callService(url, 'GET', '/api/v1/vaults/self?format=map', undefined, token)).body;
-    const { TEMPLATE = '', OUTER } = await read();
-    assert.equal(OUTER, `[${TEMPLATE}]`);
-    assert.ok(Number(TEMPLATE.slice(1, -1)) >= acknowledged, `${TEMPLATE} after ${acknowledged}`);
-    if (life === lives) {
-      await stop(service);
-      continue;
+for (const engine of enginesInTurn(import.meta.url))
+  it(`a kill between a change and what refers to it leaves nothing stale on ${engine}`, async t => {
+    const folder = await mkdtemp(join(tmpdir(), 'strongroom-references-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const database = engine === 'postgres' ? ['--database-url', await freshDatabase()] : [];
+    const place = ['--data', folder, ...database];
+    const key = await setup(place);
+    let acknowledged = 0;
+    let made: Made | undefined;
+    for (let life = 0; life <= lives; life++) {
+      const service = start(['serve', ...place, '--port', '0']);
+      const url = await service.url;
+      made ??= await prepare(url, key);
+      const { token, targetId }: Made = made;
+      const read = async (): Promise<Record<string, string>> =>
+        (await callService(url, 'GET', '/api/v1/vaults/self?format=map', undefined, token)).body;
+      const { TEMPLATE = '', OUTER } = await read();
+      assert.equal(OUTER, `[${TEMPLATE}]`);
+      assert.ok(Number(TEMPLATE.slice(1, -1)) >= acknowledged, `${TEMPLATE} after ${acknowledged}`);
+      if (life === lives) {
+        await stop(service);
+        continue;
+      }
+      const write = async (value: number) => {
+        await callService(url, 'PUT', `/v1/secrets/${targetId}`, { value: String(value) }, key);
+        acknowledged = value;
+      };
+      const first = acknowledged + 1;
+      for (let at = 0; at < writesPerLife; at++) {
+        await write(first + at);
+        assert.equal((await read()).TEMPLATE, `<${first + at}>`);
+      }
+      const last = write(first + writesPerLife).catch(() => {});
+      await new Promise(resolve => setTimeout(resolve, life * 3));
+      service.child.kill('SIGKILL');
+      await Promise.all([last, service.ended]);
     }
-    const write = async (value: number) => {
-      await callService(url, 'PUT', `/v1/secrets/${targetId}`, { value: String(value) }, key);
-      acknowledged = value;
-    };
-    const first = acknowledged + 1;
-    for (let at = 0; at < writesPerLife; at++) {
-      await write(first + at);
-      assert.equal((await read()).TEMPLATE, `<${first + at}>`);
-    }
-    const last = write(first + writesPerLife).catch(() => {});
-    await new Promise(resolve => setTimeout(resolve, life * 3));
-    service.child.kill('SIGKILL');
-    await Promise.all([last, service.ended]);
-  }
-});
+  });
 
 interface Made {
   readonly token: string;

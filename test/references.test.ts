@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { formatTemplate, type NamedReference, type TemplatePart } from '../src/contract/templates.ts';
 import type { Running } from '../src/service/serve.ts';
+import { fixedRandom } from './fixed-random.ts';
 import { type Answer, callService, engines, eventually, type Service, startService } from './harness.ts';
 import { modernCall } from './mcp-world.ts';
+import { Browser, password } from './people.ts';
 import { startUsesWorld } from './uses-world.ts';
 
 for (const engine of engines) {
@@ -15,6 +18,7 @@ for (const engine of engines) {
     let shared: string;
     let key: string;
     let replica: Running | undefined;
+    let people = 0;
 
     before(async () => {
       service = await startService({ engine });
@@ -50,6 +54,15 @@ for (const engine of engines) {
     const map = async () => (await read('?format=map')).body as Record<string, string>;
     const reveal = (id: string, body?: object, by?: string) =>
       service.call('POST', `/v1/secrets/${id}/reveal`, body, by);
+    /** Somebody with these roles, by their session, who proved who they are just now. */
+    async function person(grants: readonly object[]) {
+      const email = `p${++people}@example.org`;
+      const { token } = await make('members', { email, role: 'none', grants });
+      const browser = new Browser(service.url);
+      const joined = await browser.post('/auth/invitation/accept', { token, password });
+      assert.equal(joined.status, 200, joined.text);
+      return browser;
+    }
     const reason = ({ body }: Answer) => body.error?.details.reason as string;
 
     it('a reference stands for the value at every door, and a value with ${ stays as it is', async () => {
@@ -127,6 +140,17 @@ for (const engine of engines) {
         'ENV_ONLY,NEST,OUTER',
       );
       assert.equal(headers.get('strongroom-unresolved')?.length, 'ENV_ONLY,NEST,OUTER'.length);
+      const dialect = (path: string) =>
+        service.call('GET', `/vault/v1/secret/data/${path}`, undefined, null, { 'x-vault-token': key });
+      const { data: all, warnings } = (await dialect('_all')).body;
+      assert.equal(all.data.OUTER, undefined);
+      assert.deepEqual(
+        warnings
+          .join()
+          .match(/ENV_ONLY|NEST|OUTER/g)
+          .toSorted(),
+        ['ENV_ONLY', 'NEST', 'OUTER'],
+      );
       assert.deepEqual((await one('OUTER')).body, {
         message: 'A reference in this secret can’t be resolved',
       });
@@ -137,6 +161,7 @@ for (const engine of engines) {
         expiration_date: new Date(service.clock.now() + 60_000).toISOString(),
       });
       assert.deepEqual(await seen(), [200, '[<two>]']);
+      assert.equal((await dialect('_all')).body.warnings, null);
       service.clock.pass(61_000);
       assert.deepEqual(await seen(), [409, undefined], 'by time alone');
       await put(target.id, { expiration_date: null });
@@ -151,6 +176,57 @@ for (const engine of engines) {
       const { id: env } = (await service.call('GET', `/v1/secrets?q=ENV_ONLY`)).body.data[0];
       for (const one of [outer.id, id, env]) await service.call('DELETE', `/v1/secrets/${one}?purge=true`);
       assert.equal((await read()).body.unresolved, undefined);
+    });
+
+    it('made of any pieces, what is read is its text with the values in place, and never a reference', async () => {
+      const values: Record<string, string> = {
+        FUZZ: '${SECOND} $& $1 $$',
+        'a}b%': '}',
+        'vault:x/y': '$',
+        '50%41': '{',
+        'é 😀': '$${',
+      };
+      for (const [name, text] of Object.entries(values)) await value(name, text);
+      const names = Object.keys(values);
+      const random = fixedRandom('references');
+      const pieces = [
+        '$',
+        '{',
+        '}',
+        '${',
+        '$$',
+        '%25',
+        '%',
+        '\n',
+        'vault:',
+        ...names.map(name => ({ vault: null, name })),
+      ];
+      const written = Array.from({ length: 100 }, () => {
+        const drawn = [...random(1 + (random(1)[0]! % 9))].map(byte => pieces[byte % pieces.length]!);
+        // The dollar sign before a reference would escape it.
+        const parts = drawn.map((part, at) =>
+          endsInDollar(part) && typeof drawn[at + 1] === 'object' ? '-' : part,
+        );
+        return {
+          // Neighbouring texts are one text: what they form together is plain as well.
+          text: formatTemplate(joined(parts)),
+          read: parts.map(part => (typeof part === 'string' ? part : values[part.name]!)).join(''),
+        };
+      });
+      for (let at = 0; at < written.length; at += 100) {
+        const items = written.slice(at, at + 100).map(({ text }, index) => ({
+          vault_id: app,
+          name: `fuzz ${at + index}`,
+          kind: 'template',
+          value: text,
+        }));
+        const { body } = await service.call('POST', '/v1/secrets/bulk', { items });
+        for (const [index, { status }] of body.results.entries())
+          assert.equal(status, 200, `${items[index]!.value}: ${JSON.stringify(body.results[index])}`);
+      }
+      const all = await map();
+      for (const [at, { text, read: expected }] of written.entries())
+        assert.equal(all[`fuzz ${at}`], expected, text);
     });
 
     it('a circle, a chain of more than 8, a missing secret and too large a result are refused when written', async () => {
@@ -182,7 +258,7 @@ for (const engine of engines) {
         await service.call('DELETE', `/v1/secrets/${id}?purge=true`);
     });
 
-    it('a template depends on at most 500 secrets', async () => {
+    it('a template depends on at most 100 secrets', async () => {
       const wide = (await make('vaults', { name: 'wide' })).id;
       const bulk = async (items: readonly object[]) => {
         const { body } = await service.call('POST', '/v1/secrets/bulk', {
@@ -190,24 +266,63 @@ for (const engine of engines) {
         });
         assert.ok(body.results.every(({ status }: { status: number }) => status === 200));
       };
-      const names = Array.from({ length: 485 }, (_, at) => `V${at}`);
-      for (let at = 0; at < names.length; at += 100)
-        await bulk(names.slice(at, at + 100).map(name => ({ name, value: 'v' })));
-      const group = (at: number) => names.slice(at * 31, (at + 1) * 31).map(name => `\${${name}}`);
-      await bulk(
-        Array.from({ length: 15 }, (_, at) => ({
-          name: `T${at}`,
-          kind: 'template',
-          value: group(at).join(''),
-        })),
+      const names = Array.from({ length: 97 }, (_, at) => `V${at}`);
+      await bulk(names.map(name => ({ name, value: 'v' })));
+      const group = (from: number, to: number) => names.slice(from, to).map(name => `\${${name}}`);
+      const groups = [group(0, 32), group(32, 64), group(64, 96), group(64, 97)].map((of, at) => ({
+        name: `T${at}`,
+        kind: 'template',
+        value: of.slice(0, 32).join(''),
+      }));
+      await bulk(groups);
+      const three = '${T0}${T1}${T2}';
+      assert.equal((await attempt('MOST', `${three}\${T3}`, undefined, wide)).status, 200);
+      const tooMany = await attempt('MORE', `${three}\${T3}\${V96}`, undefined, wide);
+      assert.deepEqual([tooMany.status, reason(tooMany)], [400, 'must not depend on more than 100 secrets']);
+    });
+
+    it('a reveal of many has one entry for each secret, however many templates contain it', async () => {
+      const many = (await make('vaults', { name: 'many' })).id;
+      const target = await value('PART', 'p', many);
+      await template('MIDDLE', '<${PART}>', many);
+      const ids: string[] = [];
+      for (let at = 0; at < 5; at++) ids.push((await template(`OUT${at}`, '${MIDDLE}${PART}', many)).id);
+      const entries = async () =>
+        (await service.call('GET', '/v1/audit-logs?action=secret.revealed&limit=100')).body.data;
+      const before = (await entries()).length;
+      const { body } = await service.call('POST', '/v1/secrets/reveal', { secret_ids: ids });
+      assert.deepEqual(
+        new Set(body.data.map((secret: { value: string }) => secret.value)),
+        new Set(['<p>p']),
       );
-      const all = Array.from({ length: 15 }, (_, at) => `\${T${at}}`).join('');
-      const rest = (count: number) => names.slice(465, 465 + count).map(name => `\${${name}}`);
-      await template('REST19', rest(19).join(''), wide);
-      await template('REST20', rest(20).join(''), wide);
-      assert.equal((await attempt('MOST', `${all}\${REST19}`, undefined, wide)).status, 200);
-      const tooMany = await attempt('MORE', `${all}\${REST20}`, undefined, wide);
-      assert.deepEqual([tooMany.status, reason(tooMany)], [400, 'must not depend on more than 500 secrets']);
+      const found = await entries();
+      assert.equal(found.length - before, ids.length + 2, JSON.stringify(found));
+      const { details } = found.find(({ subject }: { subject: { id: string } }) => subject.id === target.id);
+      assert.deepEqual(details.via.map(({ id }: { id: string }) => id).sort(), ids.toSorted());
+    });
+
+    it('a template is enabled and disabled like any secret, and lists count it so', async () => {
+      const vault_id = (await make('vaults', { name: 'states' })).id;
+      const { id: plain } = await value('PLAIN', 'p', vault_id);
+      const { id, enabled } = await template('SWITCHED', '${PLAIN}', vault_id);
+      assert.equal(enabled, true);
+      const listed = async (state: string) => {
+        const { body } = await service.call('GET', `/v1/secrets?vault_id=${vault_id}${state}`);
+        assert.equal(body.pagination.total, body.data.length, state);
+        return body.data.map((secret: { id: string }) => secret.id);
+      };
+      assert.deepEqual([await listed('&state=active'), await listed('&state=disabled')], [[id, plain], []]);
+      for (const isEnabled of [false, true, false]) {
+        assert.equal((await put(id, { enabled: isEnabled })).body.enabled, isEnabled);
+        assert.deepEqual(await listed('&state=active'), isEnabled ? [id, plain] : [plain]);
+        assert.deepEqual(await listed('&state=disabled'), isEnabled ? [] : [id]);
+        assert.deepEqual(await listed('&sort=state'), isEnabled ? [id, plain] : [plain, id]);
+      }
+      assert.equal((await put(id, { name: 'RENAMED' })).body.enabled, false, 'it stays so');
+      assert.equal((await put(id, { kind: 'value', value: 'v' })).body.enabled, false, 'as a value too');
+      assert.equal((await put(id, { enabled: true })).body.enabled, true);
+      assert.equal((await put(id, { kind: 'template', value: '${PLAIN}' })).body.enabled, true);
+      assert.deepEqual(await listed('&state=active'), [id, plain]);
     });
 
     it('a kind changes with a value, a version keeps its kind, and a roll-back brings the references back', async () => {
@@ -256,6 +371,39 @@ for (const engine of engines) {
       assert.deepEqual([(await one('FIRST')).body.value, (await one('SECOND')).body.value], ['root', 'root']);
     });
 
+    it('many at once may change what others of them refer to, and form no circle', async () => {
+      await value('BASE', 'base');
+      const lower = await template('LOWER', '${BASE}');
+      const upper = await template('UPPER', '${LOWER}');
+      const kind = 'template';
+      const bulk = async (items: readonly object[]): Promise<number[]> => {
+        const { body } = await service.call('POST', '/v1/secrets/bulk', { items });
+        return body.results.map(({ status }: { status: number }) => status);
+      };
+      const changed = { id: lower.id, kind, value: 'new ${BASE}' };
+      const above = { vault_id: app, name: 'ABOVE', kind, value: '${UPPER}!' };
+      assert.deepEqual(await bulk([above, changed]), [200, 200]);
+      assert.equal((await one('ABOVE')).body.value, 'new base!');
+      const crossed = [
+        { id: lower.id, kind, value: '${UPPER}' },
+        { id: upper.id, kind, value: '${BASE}' },
+      ];
+      assert.deepEqual(await bulk(crossed), [200, 200], 'no circle once both are written');
+      assert.equal((await one('ABOVE')).body.value, 'base!');
+      const circle = [
+        { id: lower.id, kind, value: '${BASE}' },
+        { id: upper.id, kind, value: '${LOWER}' },
+      ];
+      assert.deepEqual(await bulk(circle), [200, 200]);
+      assert.equal((await put(upper.id, { value: '${BASE}' })).status, 200);
+      const both = [lower, upper].map(({ id }, at) => ({
+        id,
+        kind,
+        value: at === 0 ? '${UPPER}' : '${LOWER}',
+      }));
+      assert.deepEqual((await bulk(both)).sort(), [200, 400]);
+    });
+
     it('across vaults needs a grant, which is no oracle and ends at once', async () => {
       const password = await value('PASS', 'p1', shared);
       const text = 'u:${vault:shared%2Feu/PASS}';
@@ -278,11 +426,20 @@ for (const engine of engines) {
         await attempt('CROSS', 'u:${NOBODY}', editor),
       ])
         assert.deepEqual([refused.status, refused.body.error], [400, unknown.body.error]);
+      const first = await attempt('CROSS', `${text}\${NOBODY}`, editor);
+      assert.deepEqual(first.body.error, unknown.body.error, 'the one that exists is not skipped');
       const { id } = await template('CROSS', text);
       assert.equal((await one('CROSS')).body.value, 'u:p1');
       assert.equal((await map()).CROSS, 'u:p1');
       assert.equal((await reveal(id, {}, editor)).body.value, 'u:p1', 'the grant is to the vault');
       assert.equal((await reveal(id, { resolve: false }, editor)).body.value, 'u:${}', 'and shows no name');
+      const { token: nameless } = await make('api-keys', {
+        name: 'n',
+        role: 'editor',
+        scopes: ['secrets:reveal', 'vaults:read'],
+      });
+      assert.equal((await reveal(id, {}, nameless)).body.value, 'u:p1');
+      assert.equal((await reveal(id, { resolve: false }, nameless)).body.value, 'u:${}', 'no secrets:read');
       assert.equal((await put(id, { value: 'v:${}' }, editor)).status, 400);
       await put(password.id, { value: 'p2' });
       assert.deepEqual([(await one('CROSS')).body.value, (await map()).CROSS], ['u:p2', 'u:p2']);
@@ -316,6 +473,66 @@ for (const engine of engines) {
       await let_(shared, [app]);
       assert.equal((await let_(shared, [], admin)).status, 200, 'taking it back requires nothing more');
       await let_(shared, [app]);
+    });
+
+    it('a reference to another vault is written only by someone who may reveal there without end', async () => {
+      const [from, to] = [
+        (await make('vaults', { name: 'from' })).id,
+        (await make('vaults', { name: 'lent' })).id,
+      ];
+      await let_(to, [from]);
+      await value('LENT', 'l1', to);
+      await value('NEAR_BY', 'n', from);
+      const until = new Date(service.clock.now() + 3_600_000).toISOString();
+      const roles = [{ vault_id: from, role: 'editor' }];
+      const endsThere = await person([...roles, { vault_id: to, role: 'reader', until }]);
+      const endsHere = await person([
+        { vault_id: from, role: 'editor', until },
+        { vault_id: to, role: 'reader' },
+      ]);
+      const lasting = await person([...roles, { vault_id: to, role: 'reader' }]);
+      const body = (name: string, text = '${vault:lent/LENT}') => ({
+        vault_id: from,
+        name,
+        kind: 'template',
+        value: text,
+      });
+      for (const who of [endsThere, endsHere]) {
+        const refused = await who.post('/v1/secrets', body('BORROWED'));
+        assert.equal(refused.status, 403, refused.text);
+        assert.match(refused.body.error.message, /ends before that/);
+        assert.equal(
+          (await who.post('/v1/secrets', body('OWN', '${NEAR_BY}'))).status,
+          200,
+          'of its own vault',
+        );
+        const { data } = (await who.get(`/v1/secrets?vault_id=${from}&q=OWN`)).body;
+        assert.equal((await who.call('PUT', `/v1/secrets/${data[0].id}`, body('OWN'))).status, 403);
+        const bulk = await who.post('/v1/secrets/bulk', { items: [body('BULK')] });
+        assert.equal(bulk.body.results[0].status, 403, bulk.text);
+        await service.call('DELETE', `/v1/secrets/${data[0].id}?purge=true`);
+      }
+      const { body: made } = await lasting.post('/v1/secrets', body('BORROWED'));
+      assert.equal((await reveal(made.id)).body.value, 'l1');
+      const renamed = await endsThere.call('PUT', `/v1/secrets/${made.id}`, { name: 'RENAMED' });
+      assert.equal(renamed.status, 200, 'which grants nothing new');
+      const { token } = await make('api-keys', { name: 'over soon', role: 'owner', expiration_date: until });
+      assert.equal((await attempt('BY_KEY', '${vault:lent/LENT}', token, from)).status, 403);
+      assert.equal((await attempt('BY_KEY', '${NEAR_BY}', token, from)).status, 200);
+    });
+
+    it('a list with a vault that the caller may not see answers the same whether or not it contains that one', async () => {
+      const [own, hidden] = [
+        (await make('vaults', { name: 'own list' })).id,
+        (await make('vaults', { name: 'hidden' })).id,
+      ];
+      const { token } = await make('api-keys', { name: 'sees own', role: 'owner', vault_ids: [own] });
+      const before = await let_(own, [hidden], token);
+      await let_(own, [hidden]);
+      const contained = await let_(own, [hidden], token);
+      assert.deepEqual([before.status, before.body.error], [404, contained.body.error], contained.text);
+      assert.equal((await let_(own, [], token)).status, 200, 'what is shown may be sent');
+      assert.deepEqual((await service.call('GET', `/v1/vaults/${own}`)).body.referable_from, [hidden]);
     });
 
     it('who may write and not reveal can’t enable what a template contains', async () => {
@@ -357,6 +574,14 @@ for (const engine of engines) {
         JSON.stringify(body),
       );
       assert.ok(person.reads === 1);
+      const { token: there } = await make('api-keys', { name: 't', role: 'auditor', vault_ids: [shared] });
+      const seen = await service.call('GET', `/v1/secrets/${target.id}/readers`, undefined, there);
+      const hidden = seen.body.data.find(({ id: key }: { id: string }) => key === program.id);
+      assert.deepEqual(
+        [hidden.name, hidden.via],
+        ['', []],
+        'a key and a template of a vault that is not theirs',
+      );
       const logs = await service.call('GET', `/v1/request-logs?vault_id=${shared}&limit=1`);
       assert.deepEqual(logs.body.data[0].requested, 'secrets=referred');
       assert.ok(logs.body.data[0].via.some((one: { secret_id: string }) => one.secret_id === target.id));
@@ -451,6 +676,12 @@ describe('a template that is used', () => {
     assert.equal(upstream.requests.at(-1)!.headers.authorization, `Bearer user-of-it:${part}`);
     assert.ok(!text.includes(part), text);
     assert.ok(body.body === null || !body.body.includes(part.slice(0, 12)));
+    await add({ name: 'SHORT', value: 'Zk3vQ9' });
+    const tooShort = await add({ name: 'LONGER', kind: 'template', value: 'user-of-it-too:${SHORT}' });
+    await world.rule({ secret_id: tooShort });
+    const refused = await world.use({ secret: 'LONGER', url, method: 'GET' });
+    assert.match(refused.text, /too short/, 'a part that could not be recognized');
+    assert.equal(refused.status, 400);
     const stored = await add({ name: 'STORED', kind: 'template', value: '${PART}' });
     await world.rule({ secret_id, response: 'store', store: { secret_id: stored, pointer: '/token' } });
     upstream.answer = (_request, _body, response) =>
@@ -465,3 +696,16 @@ describe('a template that is used', () => {
     assert.deepEqual([shown.body.kind, shown.body.value], ['value', '${PART}-and-more-of-it'], minted.text);
   });
 });
+
+const endsInDollar = (part: TemplatePart<NamedReference>) => typeof part === 'string' && part.endsWith('$');
+
+/** Parts of which no two texts are neighbours. */
+function joined(parts: readonly TemplatePart<NamedReference>[]): TemplatePart<NamedReference>[] {
+  const done: TemplatePart<NamedReference>[] = [];
+  for (const part of parts) {
+    const last = done.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') done[done.length - 1] = last + part;
+    else done.push(part);
+  }
+  return done;
+}

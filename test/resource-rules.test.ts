@@ -358,7 +358,7 @@ describe('several secrets', () => {
       vaultOf: async () => ({}),
       openLabels: () => ({ tags: {} }),
       openValue: () => 'x',
-      references: { opened: () => null },
+      references: { opened: () => null, shared: () => null },
       openVault: async () => ({ row: { id: 'target' } }),
     };
     const removed: string[] = [];
@@ -369,7 +369,7 @@ describe('several secrets', () => {
     };
     const store = { resources: { byName: async () => undefined } };
     const many = manySecretsWith({ guard, store } as never, records as never, secrets as never);
-    assert.equal(await refusalOf(many.reveal({} as never, ['s'])), missing);
+    assert.equal(await refusalOf(many.reveal({ caller: {} } as never, ['s'])), missing);
     version = { value: 'sealed' };
     const move = () =>
       many.copy({} as never, {} as never, { secret_ids: ['s'], vault_id: 'target', move: true });

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { onBothEngines } from './at-once.ts';
 import { type Json, unique } from './document.ts';
-import { type Answer, callService, makeOrganization } from './harness.ts';
+import { type Answer, callService, loopbackWebhooks, makeOrganization } from './harness.ts';
 import { type Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
+import { startReceiver } from './receiver.ts';
 
 const hour = 3_600_000;
 
@@ -18,7 +19,7 @@ onBothEngines('requests for a role', engine => {
   let secretId: string;
 
   before(async () => {
-    service = await startEmpty(engine);
+    service = await startEmpty(engine, loopbackWebhooks);
     owner = await setUp(service);
     service.clock.stand();
     vaultId = (await ok(owner.post('/v1/vaults', { name: 'asked for' }))).id;
@@ -43,6 +44,41 @@ onBothEngines('requests for a role', engine => {
     });
   const reveal = (browser: Browser) => browser.post(`/v1/secrets/${secretId}/reveal`);
   const waiting = async () => (await ok(owner.get('/v1/role-requests'))).data.map((one: Json) => one.id);
+
+  it('tell webhooks who asks for what, and what was decided', async () => {
+    const receiver = await startReceiver();
+    const events = ['role.requested', 'role.decided'];
+    await ok(owner.post('/v1/webhooks', { url: receiver.url, events, vault_ids: [vaultId] }));
+    const { browser } = await joined('viewer');
+    const made = await ok(ask(browser, { reason: 'not told' }));
+    await ok(decide(owner, made.id, 'refuse'));
+    const other = await ok(ask(browser));
+    await ok(decide(owner, other.id));
+    const arrived = await receiver.received(4, 60_000);
+    const asked = ({ id, member, until }: Json) => ({
+      id,
+      type: 'role_request',
+      name: member.email,
+      vault_id: vaultId,
+      role: 'reader',
+      until,
+    });
+    const told = (id: string) =>
+      arrived.filter(({ body }) => body.data.id === id).map(({ body }) => [body.type, body.data]);
+    assert.deepEqual(
+      new Map(told(made.id) as never),
+      new Map<string, Json>([
+        ['role.requested', asked(made)],
+        ['role.decided', { ...asked(made), state: 'refused' }],
+      ]),
+    );
+    assert.deepEqual(new Map(told(other.id) as never).get('role.decided'), {
+      ...asked(other),
+      state: 'approved',
+    });
+    assert.ok(!arrived.some(({ text }) => text.includes('not told')));
+    await receiver.close();
+  });
 
   it('are approved as they are, give the role until its end, and are in the audit log', async () => {
     const { browser, id } = await joined('viewer');

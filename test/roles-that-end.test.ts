@@ -93,6 +93,43 @@ onBothEngines('roles in single vaults that end', engine => {
     assert.equal((await browser.get(`/v1/secrets/${secretId}`)).status, 200);
   });
 
+  it('count in the lists of a vault until the end, to the millisecond, of a member, a group and through it', async () => {
+    const vault_id = (await ok(owner.post('/v1/vaults', { name: unique('counted') }))).id;
+    const other = (await ok(owner.post('/v1/vaults', { name: unique('other') }))).id;
+    const [{ id }, { id: grouped }, { id: stays }] = [await joined(), await joined(), await joined()];
+    const until = at(hour);
+    const elsewhere = { vault_id: other, role: 'editor', until: at(9 * hour) };
+    await set(id, { grants: [{ vault_id, role: 'reader', until }, elsewhere] });
+    await set(stays, {
+      grants: [
+        { vault_id, role: 'viewer' },
+        { vault_id, role: 'editor', until },
+      ],
+    });
+    const grants = [{ vault_id, role: 'reader', until }, elsewhere];
+    const made = { name: unique('team'), grants, member_ids: [grouped] };
+    const group = await ok(owner.post('/v1/groups', made));
+    const listed = async (path: string) => {
+      const { data, pagination } = await ok(owner.get(path));
+      const people = data.filter((one: Json) => one.access?.[0].by !== 'organization');
+      const all = data.length - people.length;
+      assert.equal(pagination.total - all, people.length, path);
+      return people.map((one: Json) => one.id);
+    };
+    const lists = async () => [
+      await listed(`/v1/members?vault_id=${vault_id}`),
+      await listed(`/v1/groups?vault_id=${vault_id}`),
+      await listed(`/v1/vaults/${vault_id}/people`),
+    ];
+    const { reach } = approach(until);
+    assert.deepEqual(await lists(), [[stays, id], [group.id], [stays, grouped, id]]);
+    reach();
+    assert.deepEqual(await lists(), [[stays], [], [stays]]);
+    world.service.clock.pass(1);
+    assert.deepEqual(await lists(), [[stays], [], [stays]], 'nor afterwards');
+    assert.deepEqual(await listed(`/v1/members?vault_id=${other}`), [id]);
+  });
+
   it('end in the future, and are given in few ways', async () => {
     const { id } = await joined();
     const put = (grants: Json[]) => owner.call('PUT', `/v1/members/${id}`, { grants });
@@ -164,6 +201,28 @@ onBothEngines('roles in single vaults that end', engine => {
     assert.equal((await read(made.token)).status, 200);
     reach();
     assert.equal((await read(made.token)).status, 401);
+  });
+
+  it('let no other vault refer to theirs, because that has no end', async () => {
+    const other = (await ok(owner.post('/v1/vaults', { name: unique('refers') }))).id;
+    const letRefer = (browser: Browser) =>
+      browser.call('PUT', `/v1/vaults/${vaultId}`, { referable_from: [other] });
+    const until = at(hour);
+    const editor = await joined();
+    await set(editor.id, { grants: [...grant('editor', until), { vault_id: other, role: 'editor' }] });
+    const { status, body, text } = await letRefer(editor.browser);
+    assert.equal(status, 403, text);
+    assert.match(body.error.message, /ends before that/);
+    assert.equal(
+      (await editor.browser.call('PUT', `/v1/vaults/${vaultId}`, { description: 'd' })).status,
+      200,
+    );
+    await set(editor.id, { grants: [...grant('editor'), { vault_id: other, role: 'editor', until }] });
+    assert.equal((await ok(letRefer(editor.browser))).referable_from.length, 1, 'by a role that stays');
+    const again = { referable_from: [other], description: 'again' };
+    await set(editor.id, { grants: [...grant('editor', until), { vault_id: other, role: 'editor' }] });
+    await ok(editor.browser.call('PUT', `/v1/vaults/${vaultId}`, again));
+    await ok(editor.browser.call('PUT', `/v1/vaults/${vaultId}`, { referable_from: [] }));
   });
 
   it('are given on for no longer than they last, by a role, a group or an identity', async () => {

@@ -396,6 +396,12 @@ describe('what a call brings about', () => {
     assert.deepEqual(world.looked, ['minted']);
   });
 
+  it('is proposed where its vault demands review', async () => {
+    world.proposes = true;
+    const { stored, proposal } = await made();
+    assert.deepEqual([stored, proposal?.id, world.changes], [null, 'proposal', []]);
+  });
+
   it('stores nothing where the answer had none', async () => {
     world.result = {};
     assert.equal((await made()).stored, null);
@@ -405,6 +411,7 @@ describe('what a call brings about', () => {
   it('is tried again where another change was faster', async () => {
     world.stale = 2;
     assert.equal((await made()).stored?.version, 5);
+    assert.equal(world.asked.filter(what => what === 'vault again').length, 2, 'its vault, too');
   });
 
   it('makes no new version where it is what the secret holds', async () => {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { Failure } from '../src/contract/errors.ts';
 import type { BulkAnswer, Secret } from '../src/contract/resources.ts';
-import type { SecretWrite } from '../src/domain/resources/secrets.ts';
+import type { SecretWrite } from '../src/domain/resources/bulk-writes.ts';
 import { checkExpiry } from '../src/http/listener/expiry.ts';
 import { changesIn, readOnlyMembers } from '../src/http/listener/read-only.ts';
 import { answerOf, bulkSecrets, givenNames } from '../src/http/routes/bulk.ts';
@@ -120,6 +120,7 @@ describe('many secrets in one request', () => {
   const vault_id = '0199a3c4-7f00-7abc-8def-000000000001';
   const id = '0199a3c4-7f00-7abc-8def-000000000002';
   const create = (more: object = {}) => ({ vault_id, name: 'NEW', value: 'x', ...more });
+  const notice = () => ({ id, url: '', expires_at: '' });
   async function written(items: readonly unknown[], refusals: Readonly<Record<number, Error>> = {}) {
     const stored: SecretWrite[] = [];
     const get = async (wanted: string) => ({ id: wanted, expiration_date: time(-5) });
@@ -131,7 +132,7 @@ describe('many secrets in one request', () => {
           : { status: 'rejected', reason: refusals[at] },
       );
     };
-    const { results } = await bulkSecrets(write as never, get as never, items, now);
+    const { results } = await bulkSecrets(write as never, get as never, items, now, notice);
     return { stored, results };
   }
 
@@ -195,18 +196,18 @@ describe('many secrets in one request', () => {
   const rejected = (reason: Error) => ({ status: 'rejected', reason }) as const;
   const unauthorized = rejected(new Failure('UNAUTHORIZED'));
   it('of one whose authority was withdrawn before anything was stored are refused as a whole', () => {
-    assert.throws(() => answerOf([unauthorized, unauthorized]), { code: 'UNAUTHORIZED' });
+    assert.throws(() => answerOf([unauthorized, unauthorized], notice), { code: 'UNAUTHORIZED' });
     assert.deepEqual(
-      answerOf([unauthorized, fulfilled]).results.map(({ status }) => status),
+      answerOf([unauthorized, fulfilled], notice).results.map(({ status }) => status),
       [401, 200],
     );
-    assert.deepEqual(answerOf([rejected(new Failure('FORBIDDEN'))]).results[0]!.status, 403);
+    assert.deepEqual(answerOf([rejected(new Failure('FORBIDDEN'))], notice).results[0]!.status, 403);
   });
 
   it('are refused as a whole where the service can’t serve', () => {
     for (const reason of [new Error('disk'), new Failure('INTERNAL_ERROR'), new Failure('UNAVAILABLE')])
       assert.throws(
-        () => answerOf([fulfilled, rejected(reason)]),
+        () => answerOf([fulfilled, rejected(reason)], notice),
         thrown => thrown === reason,
       );
   });

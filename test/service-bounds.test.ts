@@ -130,6 +130,10 @@ describe('what one has of a kind', () => {
     const { body, text } = await service.call('GET', '/v1/overview');
     assert.equal(body.expiring.length, 50, text);
     assert.equal(body.busiest_vaults.length, 10);
+    service.clock.pass(10 * 86_400_000);
+    const { matters, complete } = (await service.call('GET', '/v1/attention')).body;
+    assert.equal(matters.filter(({ kind }: { kind: string }) => kind === 'expired').length, 50);
+    assert.equal(complete, false);
   });
 
   it('a child of an access key in Vault’s dialect lives a day at most', async () => {

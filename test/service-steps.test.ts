@@ -36,6 +36,8 @@ describe('a step of housekeeping', () => {
         credentials: { forgetMinted: note('minted', minted) },
         approvals: { forget: note('approvals', approvals) },
         roleRequests: { forget: note('role requests', undefined) },
+        proposals: { forget: note('proposals', 0), expired: note('undecided', []) },
+        leases: { forget: note('leases', 0) },
         oauthGrants: { forget: note('grants', undefined) },
         resources: { deletedBefore: note('trash', rows) },
       },
@@ -56,8 +58,11 @@ describe('a step of housekeeping', () => {
       ['minted', 90 * day, 1_000],
       ['approvals', 83 * day, 1_000],
       ['role requests', 83 * day, 1_000],
+      ['proposals', 60 * day, 1_000],
+      ['leases', 60 * day, 1_000],
       ['grants', 90 * day, 1_000],
       ['trash', 60 * day, 50],
+      ['undecided', 90 * day, 50],
     ]);
     assert.deepEqual(removed, [[['o', 'secrets:write'], 'secret', 's0', true]]);
   });

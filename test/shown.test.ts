@@ -471,6 +471,9 @@ describe('what is given away', () => {
       access_key: ['access-keys:read'],
       approval: ['approvals:read'],
       stage: ['vaults:read', 'secrets:read'],
+      proposal: ['proposals:read', ...reads],
+      role: ['members:read'],
+      lease: ['leases:read'],
       webhook: ['webhooks:read'],
     };
     for (const event of eventKinds) {

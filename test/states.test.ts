@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Lifecycle, nextChangeOf, type State, stateAt } from '../src/domain/resources/lifecycle.ts';
 
-const plain: Lifecycle = { enabled: 1, activation_date: null, expiration_date: null, deleted_at: null };
+const plain: Lifecycle = {
+  enabled: 1,
+  attributes: '{}',
+  activation_date: null,
+  expiration_date: null,
+  deleted_at: null,
+};
 const now = 1_000;
 
 describe('the state of a resource', () => {
   const states: [change: Partial<Lifecycle>, state: State][] = [
     [{}, 'active'],
+    [{ enabled: 0, attributes: '{"kind":"template","enabled":true}' }, 'active'],
+    [{ enabled: 0, attributes: '{"kind":"template"}' }, 'disabled'],
     [{ activation_date: now - 1 }, 'active'],
     [{ activation_date: now }, 'active'],
     [{ activation_date: now + 1 }, 'not-active'],

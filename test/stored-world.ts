@@ -13,6 +13,7 @@ import {
   loopbackWebhooks,
   makeOrganization,
 } from './harness.ts';
+import { issuerBody } from './leases-world.ts';
 import { refresh, signedIn } from './oauth-world.ts';
 import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -203,6 +204,12 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
   const site = () => service.url.replace('127.0.0.1', 'localhost');
   const dates = { activation_date: '2020-01-01T00:00:00Z', expiration_date: '2099-01-01T00:00:00Z' };
 
+  const proposalIn = async (name: string): Promise<string> => {
+    const { id: vault_id } = await made('/v1/vaults', { name: `reviewed ${name}`, review: true });
+    const { body } = await owner.post('/v1/secrets', { vault_id, name: 'S', value: `p-${name}` });
+    return body.proposal.id;
+  };
+
   const vaults = [];
   for (const name of ['one', 'two']) {
     const vault = await made('/v1/vaults', { name, description: `vault ${name}`, tags: { team: name } });
@@ -260,7 +267,10 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       names_only: true,
       may_use: true,
     });
+    const issuer = await made('/v1/issuers', issuerBody(vault.id, `S db ${name}`));
+    const lease = await leaseFor(access.token, issuer.name);
     const approval = await approvalFor(agent.token);
+    const proposal = await proposalIn(name);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
     const grants = [{ vault_id: vault.id, role: 'viewer' }];
     const wanted = { vault_id: vault.id, role: 'reader', until: dates.expiration_date };
@@ -286,8 +296,11 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       secretId,
       rule,
       agent,
+      issuer,
+      lease,
       approval,
       request,
+      proposal,
       member,
       group,
       stage,
@@ -323,8 +336,11 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
     await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
+    await ok(owner, 'PUT', `/v1/issuers/${of.issuer.id}`, { name: `S changed ${name}` });
+    await ok(owner, 'POST', `/v1/leases/${of.lease}/revoke`);
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'POST', `/auth/role-requests/${of.request.id}/refuse`, {});
+    await ok(owner, 'POST', `/v1/proposals/${of.proposal}/reject`);
     await ok(owner, 'PUT', `/v1/groups/${of.group.id}`, { name: `team ${name}` });
     await ok(owner, 'PUT', `/v1/stages/${of.stage.id}`, { name: `changed ${name}` });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
@@ -363,6 +379,14 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     const call = { secret: 'S', url: 'https://example.com/' };
     const answer = await callService(service.url, 'POST', '/api/v1/vaults/self/use', call, token);
     return answer.body.approval.id;
+  }
+
+  /** A lease whose credential could not be created, because the service may not reach the database. */
+  async function leaseFor(token: string, name: string): Promise<string> {
+    const answer = await callService(service.url, 'POST', '/api/v1/vaults/self/leases', { name }, token);
+    assert.equal(answer.status, 503, answer.text);
+    const { body } = await owner.get('/v1/leases');
+    return body.data[0].id;
   }
 
   async function read(vaultId: string, token: string): Promise<void> {

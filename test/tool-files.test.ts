@@ -97,6 +97,27 @@ describe('a secret as a file', () => {
     assert.ok(!existsSync(path));
   });
 
+  it('that a killed run left in its private folder is removed by the next run, and no other is', {
+    skip: process.platform === 'linux' && existsSync('/dev/shm') ? false : 'needs a folder in memory',
+  }, async () => {
+    const left = succeeds(
+      await tool
+        .run(sh('echo "$TLS_KEY_FILE"; kill -9 $PPID', '--file', 'TLS_KEY'))
+        .then(done => ({ ...done, code: 0 })),
+    ).trim();
+    assert.ok(existsSync(left), 'nothing could remove it');
+    const folder = join(left, '..');
+    const pid = /-(\d+)-[^-]+$/.exec(folder)![1]!;
+    const running = folder.replace(`-${pid}-`, `-${process.pid}-`);
+    const elsewhere = folder.replace(/run-\d+-/, 'run-1-');
+    mkdirSync(running);
+    mkdirSync(elsewhere);
+    succeeds(await tool.run(sh('true', '--file', 'TLS_KEY')));
+    assert.deepEqual([folder, running, elsewhere].map(existsSync), [false, true, true]);
+    rmSync(running, { recursive: true });
+    rmSync(elsewhere, { recursive: true });
+  });
+
   it('is masked in the output, and its variable can’t change what is run', async () => {
     const done = await tool.run(['run', '--file', 'TLS_KEY', '--', 'sh', '-c', 'cat "$TLS_KEY_FILE"']);
     assert.equal(done.stdout, '[secret TLS_KEY]');
@@ -215,7 +236,11 @@ describe('personal values', () => {
   it('are set, listed and deleted on this machine only, and encrypted there', async () => {
     const before = (await tool.service.call('GET', '/v1/request-logs?limit=1')).body.pagination.total;
     const done = await tool.run(['mine', 'set', 'PORT'], { input: 'my own port\n' });
-    assert.deepEqual([done.code, done.stderr], [0, 'strongroom: PORT has a value of your own\n']);
+    const where = 'for runs that name no vault';
+    assert.deepEqual([done.code, done.stderr], [0, `strongroom: PORT has a value of your own ${where}\n`]);
+    const elsewhere = await tool.run(['mine', 'set', 'PORT', '--vault', 'other'], { input: 'x\n' });
+    assert.match(elsewhere.stderr, /PORT has a value of your own in the vault other\n/);
+    succeeds(await tool.run(['mine', 'rm', 'PORT', '--vault', 'other']));
     succeeds(await tool.run(['mine', 'set', 'EXTRA', '-'], { input: 'mine alone' }));
     assert.equal(succeeds(await tool.run(['mine', 'list'])), 'EXTRA\nPORT\n');
     assert.deepEqual(JSON.parse(succeeds(await tool.run(['mine', 'list', '--json']))), [

@@ -188,7 +188,7 @@ describe('completion', () => {
     (await tool.run(['complete', '--', ...words])).stdout.split('\n').slice(0, -1);
 
   it('offers commands, flags, choices, vaults and secrets', async () => {
-    assert.deepEqual(await complete('re'), ['readers', 'redact', 'restore']);
+    assert.deepEqual(await complete('re'), ['readers', 'redact', 'requests', 'restore']);
     assert.ok((await complete('')).includes('organization') && (await complete('')).includes('run'));
     assert.deepEqual(await complete('organization', ''), ['set-plan']);
     assert.deepEqual(await complete('members', ''), ['grant', 'invite', 'list']);
@@ -200,6 +200,14 @@ describe('completion', () => {
     assert.equal((await tool.admin(['groups', 'delete', 'completed'])).code, 0);
     assert.equal((await tool.admin(['groups', 'delete', 'completed'])).code, 1);
     assert.equal((await tool.admin(['members', 'grant', 'nobody@example.com', 'app', 'chief'])).code, 2);
+    assert.equal((await tool.admin(['members', 'invite', 'ends@example.com'])).code, 0);
+    const granting = ['members', 'grant', 'ends@example.com', 'app'];
+    assert.equal((await tool.admin([...granting, 'viewer'])).code, 0);
+    assert.equal((await tool.admin([...granting, 'none', '--until', '1h'])).code, 2);
+    assert.equal((await tool.admin([...granting, 'editor', '--until', '1h'])).code, 0);
+    const { stdout: people } = await tool.admin(['members', 'list']);
+    assert.match(people, /ends@example\.com .*app=viewer app=editor until 20\d\d-/);
+    assert.deepEqual((await tool.admin(['requests', 'list'])).code, 0);
     assert.deepEqual((await complete('get', 'DATA')).sort(), ['DATABASE_URL', 'DATA_KEY']);
     assert.deepEqual(await complete('run', '--pri'), ['--pristine']);
     assert.deepEqual(await complete('serve', '--tls-'), ['--tls-cert', '--tls-key']);

@@ -77,6 +77,8 @@ export const sealedColumns = {
   'webhooks.secret': true,
   'webhooks.previous_secret': true,
   'approvals.request': true,
+  'proposals.content': true,
+  'issuers.content': true,
   'credentials.narrowing_key': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,

@@ -19,7 +19,16 @@ import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import { type AskingDomain, askingDomain } from './asking.ts';
 import { Authenticator } from './authenticator.ts';
-import { Document, makeWorld, realBody, realPath, unique, type World } from './document.ts';
+import {
+  Document,
+  leasing,
+  makeWorld,
+  proposing,
+  realBody,
+  realPath,
+  unique,
+  type World,
+} from './document.ts';
 import { callService, enginesInTurn, loopbackWebhooks, type Service, startService } from './harness.ts';
 import { Browser, cookieName, password } from './people.ts';
 
@@ -48,16 +57,22 @@ for (const engine of enginesInTurn(import.meta.url)) {
       );
       asked = askingDomain(other.domain);
       await person('owner');
-      // A dry run changes and reveals nothing, and is a POST for its body alone.
-      const reads = (route: Route<Permissions>) =>
-        route.method === 'GET' || route.path === '/v1/use-rules/check';
-      const routes = generalRoutes(other.domain).filter(route => !reads(route));
-      deeds = await Promise.all(routes.map(deedOf));
+      deeds = await everyDeed();
     });
     after(async () => {
       await other.close();
       await service.stop();
     });
+
+    async function everyDeed(): Promise<typeof deeds> {
+      world.proposal = await proposing(service, service.call, world);
+      world.lease = leasing(service, service.call, world);
+      // A dry run changes and reveals nothing, and is a POST for its body alone.
+      const reads = (route: Route<Permissions>) =>
+        route.method === 'GET' || route.path === '/v1/use-rules/check';
+      const routes = generalRoutes(other.domain).filter(route => !reads(route));
+      return Promise.all(routes.map(deedOf));
+    }
 
     async function ok(method: string, path: string, body?: unknown) {
       const answer = await service.call(method, path, body);
@@ -314,7 +329,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
     it('one whose session ends while a request of theirs is under way changes nothing by any route', async () => {
       // The last test: what is written from here on is of a later week.
       const { as } = await person('owner');
-      service.clock.pass(8 * 24 * 3_600_000);
+      service.clock.pass(4 * 24 * 3_600_000);
+      deeds = await everyDeed(); // A proposal would be over too.
+      service.clock.pass(4 * 24 * 3_600_000);
       await assertAllRefused(as.caller);
     });
 

@@ -10,7 +10,8 @@ import type { UseRuleRow } from '../src/store/records/use-rules.ts';
 import { type Asking, asking, takes } from './asking.ts';
 import { newId, organizationId, rowOf, vaultId } from './bare-uses.ts';
 
-const caller = { id: 'caller', kind: 'api-key', organizationId } as unknown as Caller;
+const proof = { rows: [{ table: 'members', id: 'member', revision: 1 }], until: null };
+const caller = { id: 'caller', kind: 'api-key', organizationId, proof } as unknown as Caller;
 const query = { page: 1, limit: 10 };
 const given = {
   name: 'Rule',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { egressInto } from '../src/access/egress.ts';
+import { unknownWriter } from '../src/domain/kernel/written-by.ts';
 import {
   callRuleOf,
   changedFields,
@@ -45,6 +46,7 @@ describe('a use rule', () => {
       binary: false,
       response: 'full',
       store: null,
+      gateway: null,
       timeout: 30,
       operations: null,
       algorithms: null,
@@ -166,7 +168,16 @@ describe('a use rule', () => {
       ['s', null, '1970-01-01T00:00:00.000Z'],
     );
     assert.deepEqual(fieldsIn(row), fields);
-    assert.deepEqual(callRuleOf(row), { ...fields, id: 'r', name: 'n', revision: 3 });
+    assert.deepEqual(callRuleOf(row), {
+      ...fields,
+      id: 'r',
+      name: 'n',
+      revision: 3,
+      writers: [unknownWriter],
+    });
+    assert.deepEqual(callRuleOf({ ...row, revision: 1 }).writers, ['p']);
+    const written = JSON.stringify({ ...fields, written_by: { revision: 3, ids: ['p', 'q'] } });
+    assert.deepEqual(callRuleOf({ ...row, rule: written }).writers, ['p', 'q']);
     const ofKey = presentUseRule({ ...row, resource_type: 'key' });
     assert.deepEqual([ofKey.secret_id, ofKey.key_id], [null, 's']);
     assert.equal(keyRuleOf(row).revision, 3);

@@ -59,6 +59,31 @@ for (const engine of engines) {
       assert.deepEqual(shown((await links(password)).body.used_by), [[url, true]]);
     });
 
+    it('shows before a vault is deleted which templates of other vaults refer to it, to those who may see them', async () => {
+      const [from, into] = [
+        (await make('vaults', { name: 'from' })).id,
+        (await make('vaults', { name: 'into' })).id,
+      ];
+      await service.call('PUT', `/v1/vaults/${into}`, { referable_from: [from] });
+      await value('A', 'a', into);
+      await value('B', 'b', into);
+      await value('WITHIN', '${A}', into, 'template');
+      const both = await value('BOTH', '${vault:into/A}${vault:into/B}', from, 'template');
+      const of = (by?: string) => service.call('GET', `/v1/vaults/${into}/references`, undefined, by);
+      const { body } = await of();
+      assert.deepEqual(
+        [
+          body.used_by.map((one: { id: string; vault_name: string }) => [one.id, one.vault_name]),
+          body.complete,
+        ],
+        [[[both, 'from']], true],
+      );
+      assert.deepEqual((await of(await keyOf(into))).body, { used_by: [], complete: true });
+      assert.equal((await of(await keyOf(from))).status, 404);
+      await service.call('DELETE', `/v1/secrets/${both}`);
+      assert.deepEqual((await of()).body.used_by, []);
+    });
+
     it('an entry that someone put into the index is not shown', async () => {
       const plain = await value('PLAIN', 'no reference', app);
       const added = 'INSERT INTO secret_references (referrer_id, target_id) VALUES (?, ?)';

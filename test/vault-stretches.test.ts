@@ -139,7 +139,7 @@ describe('a name that was just given', () => {
       if (failure !== undefined) throw failure;
       return known[space] ?? [];
     };
-    return looksAlikeWith({ store: { givenNames: { in: find } } as unknown as Store })(
+    return looksAlikeWith({ store: { givenNames: { in: find } } as unknown as Store, now: Date.now })(
       caller,
       collection,
       given,

@@ -1,11 +1,13 @@
 /** Every way of taking something from someone, done for real; and whether what was taken works at a service. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { once } from '../src/base/memo.ts';
 import type { ActionThat } from '../src/contract/audit-actions.ts';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
 import { run } from './command.ts';
 import { type Answer, callService } from './harness.ts';
+import { issuerBody, startTarget } from './leases-world.ts';
 import { refresh, signedIn } from './oauth-world.ts';
 import { Browser, type EmptyService, fromBase32, invite, password } from './people.ts';
 import { startReceiver, until } from './receiver.ts';
@@ -123,6 +125,33 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     assert.ok(body.approval, text);
     return body.approval.id as string;
   };
+  const proposal = async () => {
+    const { id: vault_id } = await made('/v1/vaults', { name: unique('vault'), review: true });
+    const { body } = await owner.post('/v1/secrets', { vault_id, name: unique('S'), value: 'x' });
+    return { id: body.proposal.id as string, other: (await member('editor')).browser };
+  };
+  const target = once(async () => {
+    const started = await startTarget();
+    await started.close();
+    return started;
+  });
+  const issuer = async () =>
+    made('/v1/issuers', issuerBody((await vault()).id, unique('issuer'), await target()));
+  const leased = async () => {
+    const { id, vault_id, name } = await issuer();
+    const { token } = await made('/v1/access-keys', { vault_id, name: unique('holder') });
+    const issue = (url: string) => callService(url, 'POST', '/api/v1/vaults/self/leases', { name }, token);
+    const lease = (await ok(issue(service.url))).lease.id as string;
+    return {
+      id: id as string,
+      lease,
+      asked: async (url: string) => (await issue(url)).status,
+      renewed: async (url: string) =>
+        (await callService(url, 'POST', `/v1/leases/${lease}/renew`, {}, await apiKey)).status,
+    };
+  };
+  const goneOf = (lease: string) =>
+    until(async () => (await owner.get(`/v1/leases/${lease}`)).body.state === 'gone');
   const webhook = async (url = 'https://hooks.invalid/') =>
     (await made('/v1/webhooks', { name: unique('hook'), url, events: ['resource.created'] })).id as string;
   const cookieAsked = ({ cookies }: Browser) => {
@@ -230,12 +259,27 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       return { withdraw: () => remove(`/v1/identities/${id}`), asked };
     },
     'identity.updated': async () => renaming('/v1/identities', await identity()),
+    'issuer.deleted': async () => removing('/v1/issuers', await issuer()),
+    'issuer.ended': async () => {
+      const { id, lease, asked } = await leased();
+      return { withdraw: () => remove(`/v1/issuers/${id}?revoke=true`).then(() => goneOf(lease)), asked };
+    },
+    'issuer.updated': async () => renaming('/v1/issuers', await issuer()),
     'key.deleted': async () => removing('/v1/keys', await key()),
     'key.purged': async () => removing('/v1/keys', await key(), true),
     'keyring.root_key_changed': async () => ({
       withdraw: () => command(['root-key', 'rotate', '--new-root-key-file', join(service.data, 'new.key')]),
     }),
     'keyring.terms_retired': async () => ({ withdraw: () => command(['keyring', 'rotate']) }),
+    'lease.ended': async () => {
+      const { lease, renewed } = await leased();
+      return { withdraw: () => made(`/v1/leases/${lease}/revoke`, undefined), asked: renewed };
+    },
+    'lease.revoked': async () => {
+      const { lease, renewed } = await leased();
+      const withdraw = () => made(`/v1/leases/${lease}/revoke`, undefined).then(() => goneOf(lease));
+      return { withdraw, asked: renewed };
+    },
     'member.invited': async () => ({
       withdraw: () => made('/v1/members', { email: 'late@example.org', role: 'viewer' }),
     }),
@@ -268,6 +312,19 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     },
     'organization.updated': async () => ({ withdraw: () => put('/v1/organization', { name: 'Renamed' }) }),
     'passkey.removed': async () => ({ withdraw: await withPasskey() }),
+    'proposal.bypassed': async () => {
+      const { id } = await proposal();
+      const path = `/v1/proposals/${id}/confirm?bypass=true&reason=urgent`;
+      return { withdraw: () => made(path, undefined) };
+    },
+    'proposal.confirmed': async () => {
+      const { id, other } = await proposal();
+      return { withdraw: () => ok(other.post(`/v1/proposals/${id}/confirm`)) };
+    },
+    'proposal.rejected': async () => {
+      const { id } = await proposal();
+      return { withdraw: () => made(`/v1/proposals/${id}/reject`, undefined) };
+    },
     'public-token.revoked': async () => {
       const { id, asked } = await publicToken();
       return { withdraw: () => remove(`/v1/public-tokens/${id}`), asked };

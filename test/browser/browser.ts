@@ -23,6 +23,8 @@ import { dataRoot } from '../postgres.ts';
 import { browserProgram } from './program.ts';
 
 export const password = 'correct horse battery';
+/** In milliseconds. How soon a machine under load shows something is not what is tested. */
+export const patience = 120_000;
 const flags = [
   '--no-sandbox',
   '--disable-background-networking',
@@ -97,6 +99,7 @@ export async function open(
   options: BrowserContextOptions = {},
 ): Promise<Walk> {
   const context = await browser.newContext({ baseURL: site, reducedMotion: 'reduce', ...options });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', error => complaints.push(error.message));

@@ -6,8 +6,20 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { callService } from '../harness.ts';
+import { Browser as Person } from '../people.ts';
 import { startUpstream, type Upstream, value } from '../uses-world.ts';
-import { ask, type Fresh, launch, leave, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
+import {
+  ask,
+  type Fresh,
+  launch,
+  leave,
+  open,
+  password,
+  proveAgain,
+  setUp,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -77,6 +89,47 @@ test('a new call appears below: no card moves, and the click decides the call th
   assert.deepEqual([await first.state(), await second.state()], ['approved', 'pending']);
   assert.equal((await second.card.boundingBox())!.y, below!.y, 'a decided card stays in place');
   await ask(page, 'POST', `/auth/approvals/${second.id}/refuse`);
+  assert.deepEqual(complaints, []);
+});
+
+test('requests for a role and writes to review appear below as well, and no card moves', async () => {
+  const { page, complaints } = walk;
+  const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'reviewed', review: true });
+  const asking = { email: 'asks@example.com', role: 'viewer' };
+  const { body: member } = await ask(page, 'POST', '/v1/members', asking);
+  const theirs = new Person(service.url);
+  await theirs.post('/auth/invitation/accept', { token: member.token, password });
+  await page.goto('/approvals');
+  const call = await waiting(page);
+  await isReady(call.button);
+  const place = await middleOf(call.button);
+  const until = new Date(service.clock.now() + 3_600_000).toISOString();
+  const { status } = await theirs.post('/auth/role-requests', { vault_id: vault.id, role: 'reader', until });
+  assert.equal(status, 200);
+  const role = page.getByRole('article', { name: 'asks@example.com asks to be reader' });
+  await role.waitFor();
+  assert.deepEqual(await middleOf(call.button), place);
+  const secret = { vault_id: vault.id, name: 'PROPOSED', value: 'x', tags: { _a_b: 'c' } };
+  assert.equal((await ask(page, 'POST', '/v1/secrets', secret)).status, 202);
+  const write = page.getByRole('article', { name: 'Create secret PROPOSED' });
+  await write.getByText('tags._a_b').waitFor();
+  assert.deepEqual(await middleOf(call.button), place);
+  const tops = async () =>
+    Promise.all([call.card, role, write].map(async card => (await card.boundingBox())!.y));
+  const before = await tops();
+  assert.deepEqual(
+    before,
+    before.toSorted((a, b) => a - b),
+  );
+  const approve = role.getByRole('button', { name: 'Approve' });
+  await isReady(approve);
+  await approve.click();
+  await role.getByText('is now reader').waitFor();
+  assert.deepEqual(await tops(), before, 'a decided card stays in place');
+  await ask(page, 'POST', `/auth/approvals/${call.id}/refuse`);
+  await call.card.getByText('This call is no longer waiting.').waitFor();
+  await write.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByText('Nothing to approve').waitFor();
   assert.deepEqual(complaints, []);
 });
 

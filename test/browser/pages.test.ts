@@ -188,6 +188,8 @@ async function show(page: Page, [, path, prepare]: Visit): Promise<void> {
     await follow(page, path(demo));
     await page.locator('h1, h2, p').first().waitFor();
   });
+  // What the visit before was told stays for some seconds.
+  await page.locator('[data-type=good]').first().waitFor({ state: 'detached' });
   await prepare?.(page);
 }
 

@@ -62,7 +62,7 @@ test('what contains a secret is named before it is changed or deleted', async ()
   await page.goto(`/vaults/${vaultId}/secrets/${passwordId}`);
   await panel().getByRole('heading', { name: 'Used by' }).waitFor();
   await press('Edit');
-  const note = 'this secret and change with it: DATABASE_URL.';
+  const note = 'this secret and changes with it: DATABASE_URL.';
   await panel()
     .getByRole('note')
     .filter({ hasText: `1 template contains ${note}` })

@@ -43,7 +43,7 @@ test('a viewer asks for the values until a certain time, and it is approved amon
   await theirs.getByRole('button', { name: 'Send request' }).click();
   await theirs.getByText(/^You asked to be reader until/).waitFor();
   await page.goto('/approvals');
-  const request = page.getByRole('list', { name: 'Requests for access' });
+  const request = page.getByRole('article', { name: 'asks@example.com asks to be reader' });
   await request.getByText('“the payments job”').waitFor();
   await page.waitForTimeout(1_500); // A click counts once there was time to see what it decides.
   await request.getByRole('button', { name: 'Approve' }).click();

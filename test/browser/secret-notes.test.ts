@@ -48,6 +48,46 @@ test('a note and an owner are written with a secret, and shown', async () => {
   assert.deepEqual([body.data[0].note, body.data[0].owner_id, body.data[0].version], ['', null, 1]);
 });
 
+test('a note is shown as Markdown, from which nothing is loaded or run', async () => {
+  const note = [
+    '**Rotate** it with the [runbook](https://wiki.example/run), not [here](javascript:alert(1)).',
+    '- first\n- `second`',
+    '<img src=x onerror=alert(1)> ![a picture](https://elsewhere.example/x.png)',
+    '| a | b |\n| - | - |\n| 1 | 2 |',
+  ].join('\n\n');
+  const shown = async (text: string) => {
+    const made = {
+      vault_id: demo.vaultId,
+      name: `NOTE_${text.charCodeAt(0)}_${text.length}`,
+      value: 'x',
+      note: text,
+    };
+    const { status, body } = await ask(page, 'POST', '/v1/secrets', made);
+    assert.equal(status, 200, JSON.stringify(body));
+    await page.goto(`/vaults/${demo.vaultId}/secrets/${body.id}`);
+    return page.getByRole('dialog', { name: made.name });
+  };
+  const panel = await shown(note);
+  await panel.getByRole('strong').getByText('Rotate').waitFor();
+  const link = panel.getByRole('link', { name: 'runbook' });
+  assert.equal(await link.getAttribute('href'), 'https://wiki.example/run');
+  assert.match((await link.getAttribute('rel'))!, /noopener noreferrer/);
+  await panel.getByText('[here](javascript:alert(1))').waitFor();
+  assert.equal(
+    await panel
+      .getByRole('listitem')
+      .filter({ hasText: /^(first|second)$/ })
+      .count(),
+    2,
+  );
+  await panel.getByText('<img src=x onerror=alert(1)>').waitFor();
+  await panel.getByText('![a picture](https://elsewhere.example/x.png)').waitFor();
+  await panel.getByText('| 1 | 2 |').waitFor();
+  assert.equal(await panel.locator('img').count(), 0);
+  for (const text of ['>'.repeat(4_000), '['.repeat(4_000), `${'- '.repeat(1_000)}x`, '*a '.repeat(1_300)])
+    await (await shown(text)).getByRole('heading', { name: 'Note', exact: true }).waitFor();
+});
+
 test('its one-time code is shown with the seconds left; a secret without one says why', async () => {
   const { body } = await ask(page, 'GET', '/v1/secrets?q=SHARED_LOGIN');
   await page.goto(`/vaults/${demo.vaultId}/secrets/${body.data[0].id}`);

@@ -1,12 +1,11 @@
-/** The file of `strongroom export --all`, opened by the age program of a distribution. */
+/** The file of `strongroom export --all`, for a key of the age program of a distribution, and opened by it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { newKeyPair } from '../../src/keyring/age/keys.ts';
 
 const execute = promisify(execFile);
 const command = fileURLToPath(new URL('../../bin/strongroom.js', import.meta.url));
@@ -15,9 +14,9 @@ const command = fileURLToPath(new URL('../../bin/strongroom.js', import.meta.url
 export async function openedByAge(age: string, url: string, key: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-age-'));
   try {
-    const { recipient, identity } = newKeyPair();
     const [keyFile, out] = [join(folder, 'key'), join(folder, 'all.age')];
-    await writeFile(keyFile, `${identity}\n`, { mode: 0o600 });
+    await execute(`${age}-keygen`, ['--output', keyFile]);
+    const recipient = (await execute(`${age}-keygen`, ['-y', keyFile])).stdout.trim();
     const env = { PATH: process.env.PATH, HOME: folder, STRONGROOM_URL: url, STRONGROOM_API_KEY: key };
     const args = [command, 'export', '--all', '--recipient', recipient, '--out', out];
     await execute(process.execPath, args, { env, cwd: folder });
