@@ -128,6 +128,7 @@ const paths = [
   `${inside}/secrets?page=${Math.ceil(secrets / 25)}`,
   `${inside}/secrets/${secretId}`,
   `${inside}/access`,
+  `${inside}/activity`,
   '/access/keys',
   '/logs/requests',
   `/logs/requests?vault_id=${vaultId}`,

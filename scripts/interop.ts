@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
 import { openedByAge } from '../test/interop/age.ts';
+import { gitThroughGateway, npmThroughGateway } from '../test/interop/gateway.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 import { proxies, runBehind } from '../test/interop/proxies.ts';
 
@@ -90,6 +91,21 @@ tools.push({
   find: async () => ((await succeeds('age', '--version')) ? 'age' : null),
   run: age => openedByAge(age, service.url, service.key),
 });
+
+tools.push(
+  {
+    name: 'git, through the gateway',
+    debianPackage: 'git',
+    find: async () => ((await succeeds('git', '--version')) ? 'git' : null),
+    run: gitThroughGateway,
+  },
+  {
+    name: 'npm, through the gateway',
+    debianPackage: 'npm',
+    find: async () => ((await succeeds('npm', '--version')) ? 'npm' : null),
+    run: npmThroughGateway,
+  },
+);
 
 for (const proxy of proxies) {
   tools.push({

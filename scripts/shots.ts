@@ -23,6 +23,7 @@ export function shotsOf({ vaultId, secretId, keyId, certificateId, webhookId }: 
     ['certificates', `${inside}/certificates`],
     ['certificate', `${inside}/certificates/${certificateId}`],
     ['vault-access', `${inside}/access`],
+    ['vault-activity', `${inside}/activity`],
     ['trash', `${inside}/trash`],
     ['access-keys', '/access/keys'],
     ['public-tokens', '/access/public-tokens'],
