@@ -10,7 +10,7 @@ import { keepAuthorizationRequest } from './session/authorization-request.ts';
 import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
 import { startTheme } from './ui/theme.tsx';
 import './styles.css';
-import { note, ToastProvider } from './ui/toast.tsx';
+import { note, Toasts } from './ui/toast.tsx';
 
 takeHashToken();
 keepAuthorizationRequest();
@@ -23,9 +23,8 @@ createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={makeQueryClient()}>
-        <ToastProvider>
-          <App />
-        </ToastProvider>
+        <App />
+        <Toasts />
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

@@ -5,14 +5,14 @@
 import { useEffect } from 'react';
 import { get, onSessionEnd } from '../api/client.ts';
 import type { AuthState } from '../api/types.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { whenOpened } from '../ui/lazily.tsx';
 import { useAsking } from './asking.ts';
 import { useRefreshState, useSession } from './session.tsx';
-import { SignInForm } from './sign-in-form.tsx';
+
+const RenewDialog = whenOpened(() => import('./renew-dialog.tsx'));
 
 export function RenewSession() {
-  const { state, signedIn } = useSession();
+  const { signedIn } = useSession();
   const { asking, settle } = useAsking(onSessionEnd);
   const refresh = useRefreshState();
 
@@ -22,19 +22,7 @@ export function RenewSession() {
   }
   useSignInElsewhere(asking, signedIn.member.id, done);
 
-  return (
-    <Dialog
-      open={asking}
-      onClose={() => settle(false)}
-      title="Your session has ended"
-      description="Sign in again to continue. Your input is still here."
-    >
-      <SignInForm state={state} email={signedIn.member.email} onDone={done} />
-      <Button look="quiet" className="mt-3 w-full" onClick={() => window.location.assign('/sign-in')}>
-        Leave and discard your input
-      </Button>
-    </Dialog>
-  );
+  return <RenewDialog open={asking} onCancel={() => settle(false)} onDone={done} />;
 }
 
 /** Single sign-on opens another tab: when the person comes back, check whether it succeeded. */

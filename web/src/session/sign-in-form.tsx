@@ -5,7 +5,7 @@ import { ApiError, post, reworded } from '../api/client.ts';
 import { useForm } from '../api/form.ts';
 import type { AuthState } from '../api/types.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
-import { Problem } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { TextField } from '../ui/text-field.tsx';
 import { codeOf } from './code.ts';
 import { answerWithPasskey, passkeysWork, wasCancelled } from './passkey.ts';

@@ -2,7 +2,6 @@
 import { Link } from 'wouter';
 import type { Vault } from '../api/types.ts';
 import { useRecord } from '../api/use.ts';
-import { Exact } from '../ui/exact.tsx';
 import { Name } from '../ui/name.tsx';
 
 export function VaultName({ id }: { id: string | null }) {
@@ -18,9 +17,4 @@ export function VaultName({ id }: { id: string | null }) {
 export function VaultText({ id }: { id: string }) {
   const vault = useRecord<Vault>('vaults', id);
   return <Name text={vault.data?.name ?? `${id.slice(0, 8)}…`} />;
-}
-
-/** Every character of the name, for pages on which something is decided: others chose it. */
-export function VaultExact({ id }: { id: string }) {
-  return <Exact text={useRecord<Vault>('vaults', id).data?.name ?? id} />;
 }

@@ -15,7 +15,7 @@ const hints = [
   ['Esc', 'close'],
 ] as const;
 
-export function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
+export default function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
   useLayer(open);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()}>

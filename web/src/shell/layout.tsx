@@ -3,15 +3,18 @@ import { Menu as MenuIcon, Search } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Button } from '../ui/button.tsx';
-import { SidePanel } from '../ui/dialog.tsx';
 import { Kbd, withKey } from '../ui/kbd.tsx';
+import { whenOpened } from '../ui/lazily.tsx';
 import { Logo } from '../ui/logo.tsx';
 import { ThemeSwitch } from '../ui/theme.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ApprovalNotices } from './approval-notices.tsx';
-import { CommandPalette } from './command-palette.tsx';
 import { Navigation } from './navigation.tsx';
-import { ShortcutSheet, useShortcuts } from './shortcuts.tsx';
+import { useShortcuts } from './shortcuts.ts';
+
+const CommandPalette = whenOpened(() => import('./command-palette.tsx'));
+const ShortcutSheet = whenOpened(() => import('./shortcut-sheet.tsx'));
+const SidePanel = whenOpened(async () => ({ default: (await import('../ui/dialog.tsx')).SidePanel }));
 
 type Layer = 'search' | 'shortcuts' | null;
 

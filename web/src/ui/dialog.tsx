@@ -5,6 +5,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { buttonClass } from './button.tsx';
 import { useLayer } from './layers.ts';
 import { PanelPlaceContext } from './panel-place.ts';
+import { Problem } from './problem.tsx';
 import { AskToDiscard, useUnsaved } from './unsaved.tsx';
 
 interface DialogProps {
@@ -130,15 +131,6 @@ export function DialogButtons({ problem, children }: { problem?: string; childre
     <div className="mt-1 flex flex-col gap-3">
       <Problem text={problem ?? ''} />
       <div className="flex flex-wrap justify-end gap-2">{children}</div>
-    </div>
-  );
-}
-
-export function Problem({ text }: { text: string }) {
-  if (text === '') return null;
-  return (
-    <div role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-xs text-bad">
-      {text}
     </div>
   );
 }

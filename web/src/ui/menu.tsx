@@ -1,7 +1,7 @@
 /** A button that opens a list of actions. */
 import { Menu as Base } from '@base-ui/react/menu';
 import { Ellipsis } from 'lucide-react';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
@@ -9,16 +9,27 @@ interface MenuProps {
   readonly label?: string;
   readonly trigger?: ReactNode;
   readonly triggerClass?: string;
+  /** Opens as soon as it is mounted. */
+  readonly defaultOpen?: boolean;
   readonly children: ReactNode;
 }
 
-export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
+export function Menu({ label, trigger, triggerClass, defaultOpen = false, children }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
-  // Determined when the menu opens: during the first render, the container may not exist yet.
   const [around, setAround] = useState<HTMLElement | null>(null);
-  const find = () => button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main');
+  const [open, setOpen] = useState(false);
+  // Determined when the menu opens: during the first render, the container may not exist yet.
+  function change(next: boolean) {
+    if (next)
+      setAround(button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main'));
+    setOpen(next);
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when mounted
+  useEffect(() => {
+    if (defaultOpen) change(true);
+  }, []);
   return (
-    <Base.Root onOpenChange={open => open && setAround(find())}>
+    <Base.Root open={open} onOpenChange={change}>
       <Base.Trigger
         ref={button}
         aria-label={label}

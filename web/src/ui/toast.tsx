@@ -1,23 +1,25 @@
-/** Short messages in the corner about what was done, with an undo button where possible. */
-import { Toast } from '@base-ui/react/toast';
-import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { buttonClass } from './button.tsx';
+/**
+ * Short messages in the corner about what was done, with an undo button where possible. What shows them is loaded with
+ * the first message, or earlier if the person uses the page; messages that come before wait for it.
+ */
+import { type ComponentType, useEffect, useState } from 'react';
+import { warm } from './lazily.tsx';
 
-const manager = Toast.createToastManager();
-
-export interface NoteOptions {
-  readonly undo?: () => void;
-  readonly bad?: boolean;
+export interface Note {
+  readonly title: string;
+  readonly bad: boolean;
+  readonly undo: (() => void) | undefined;
 }
 
-export function note(title: string, { undo, bad = false }: NoteOptions = {}): void {
-  manager.add({
-    title,
-    type: bad ? 'bad' : 'good',
-    timeout: undo ? 10_000 : 4_000,
-    ...(undo ? { actionProps: { children: 'Undo', onClick: undo } } : {}),
-  });
+const early: Note[] = [];
+let add = (one: Note): void => {
+  early.push(one);
+  void load();
+};
+let load = async (): Promise<void> => undefined;
+
+export function note(title: string, { undo, bad = false }: { undo?: () => void; bad?: boolean } = {}): void {
+  add({ title, bad, undo });
 }
 
 /** Reports an edit, or that nothing was changed. */
@@ -25,35 +27,21 @@ export function noteUpdate(what: string, isChanged: boolean): void {
   note(isChanged ? `${what} updated` : 'Nothing was changed');
 }
 
-export function ToastProvider({ children }: { children: ReactNode }) {
-  return (
-    <Toast.Provider toastManager={manager} limit={3}>
-      {children}
-      <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-2rem)] flex-col gap-2 sm:w-88">
-          <Notes />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
-  );
+/** Called once, by what shows the messages. */
+export function showNotes(show: (one: Note) => void): void {
+  add = show;
+  for (const one of early.splice(0)) show(one);
 }
 
-function Notes() {
-  const { toasts } = Toast.useToastManager();
-  return toasts.map(toast => (
-    <Toast.Root
-      key={toast.id}
-      toast={toast}
-      className="popup enter data-ending-style:translate-y-2 data-starting-style:translate-y-2"
-    >
-      <Toast.Content className="flex items-center gap-3 py-1.5 pr-1.5 pl-3.5">
-        <span className={`size-2 shrink-0 rounded-full ${toast.type === 'bad' ? 'bg-bad' : 'bg-good'}`} />
-        <Toast.Title className="min-w-0 flex-1 text-sm font-medium break-words" render={<p />} />
-        {toast.actionProps && <Toast.Action className={buttonClass({ size: 'small' })} />}
-        <Toast.Close aria-label="Close" className={buttonClass({ look: 'quiet', size: 'icon' })}>
-          <X className="size-4" aria-hidden />
-        </Toast.Close>
-      </Toast.Content>
-    </Toast.Root>
-  ));
+export function Toasts() {
+  const [Shown, setShown] = useState<ComponentType | null>(null);
+  useEffect(() => {
+    load = async () => {
+      const { default: Loaded } = await import('./toasts.tsx');
+      setShown(() => Loaded);
+    };
+    warm(load);
+    if (early.length > 0) void load();
+  }, []);
+  return Shown && <Shown />;
 }

@@ -14,10 +14,10 @@ import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useDecision } from '../../ui/decision.ts';
 import { IgnoredClick } from '../../ui/decision-hint.tsx';
-import { Problem } from '../../ui/dialog.tsx';
 import { Exact } from '../../ui/exact.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 
 /** In seconds. */

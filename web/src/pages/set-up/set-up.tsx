@@ -9,7 +9,8 @@ import { takeHashToken } from '../../session/hash-token.ts';
 import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { DialogButtons, Problem } from '../../ui/dialog.tsx';
+import { DialogButtons } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { Steps } from './steps.tsx';
 

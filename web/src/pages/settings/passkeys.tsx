@@ -9,8 +9,8 @@ import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.t
 import { useRefreshState, useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Problem } from '../../ui/dialog.tsx';
 import { Section } from '../../ui/page.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';

@@ -7,8 +7,8 @@ import type { Choice } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Problem } from '../../ui/dialog.tsx';
 import { Loading } from '../../ui/page.tsx';
+import { Problem } from '../../ui/problem.tsx';
 
 export default function Choose() {
   const found = useQuery({

@@ -11,10 +11,10 @@ import { useRefreshState } from '../../session/session.tsx';
 import { ByIssuer } from '../../session/sign-in-form.tsx';
 import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Problem } from '../../ui/dialog.tsx';
 import { Exact } from '../../ui/exact.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 
 interface Invited {

@@ -5,7 +5,7 @@ import { useRefreshState } from '../../session/session.tsx';
 import { ByIssuer, SignInForm } from '../../session/sign-in-form.tsx';
 import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { Problem } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
 
 export default function SignIn({ state }: { state: AuthState }) {
   const [search] = useSearchParams();

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { sentence } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
-import { Problem } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { Scrollable } from '../../ui/scrollable.tsx';
 import { useShown } from '../../ui/shown.ts';
 

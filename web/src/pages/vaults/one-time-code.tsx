@@ -5,8 +5,8 @@ import { post, sentence } from '../../api/client.ts';
 import type { OneTimeCode as Code } from '../../api/types.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
-import { Problem } from '../../ui/dialog.tsx';
 import { Mono } from '../../ui/facts.tsx';
+import { Problem } from '../../ui/problem.tsx';
 
 interface Current {
   readonly code: string;

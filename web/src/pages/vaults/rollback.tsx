@@ -35,6 +35,7 @@ export function Rollback({ collection, item, version, what, beside = '' }: Rollb
       title={`Roll back to version ${version}?`}
       text={`Its ${what} becomes the current one, as version ${item.version + 1}. All other versions are kept.${beside}`}
       action="Roll back"
+      confirmLook="primary"
       onConfirm={roll}
     />
   );

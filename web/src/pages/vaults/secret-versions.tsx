@@ -7,7 +7,7 @@ import { useMay } from '../../session/session.tsx';
 import { PanelPart } from '../../shared/item-panel.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Problem } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { useShown } from '../../ui/shown.ts';
 import { revealText } from './reveal.ts';
 import { Rollback } from './rollback.tsx';
