@@ -10,7 +10,8 @@ import { keepAuthorizationRequest } from './session/authorization-request.ts';
 import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
 import { startTheme } from './ui/theme.tsx';
 import './styles.css';
-import { note, Toasts } from './ui/toast.tsx';
+import { note } from './ui/toast.tsx';
+import { ToastPlace } from './ui/toast-place.tsx';
 
 takeHashToken();
 keepAuthorizationRequest();
@@ -24,7 +25,7 @@ createRoot(document.getElementById('root')!).render(
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={makeQueryClient()}>
         <App />
-        <Toasts />
+        <ToastPlace />
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 import { onSessionEnd, post } from '../api/client.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
-import { AccountFace, accountClass } from './account-menu.tsx';
+import { AccountFace, accountClass } from './account-face.tsx';
 
 export default function AccountChoices({ onShortcuts }: { onShortcuts: () => void }) {
   const [, go] = useLocation();

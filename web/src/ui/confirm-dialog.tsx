@@ -1,10 +1,20 @@
 /** Says what an action will do, and performs it when the person confirms. A failure is shown, and the dialog stays. */
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { SentForReview, sentence } from '../api/client.ts';
-import { Button } from './button.tsx';
-import type { Confirmation } from './confirm.tsx';
+import { Button, type ButtonLook } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
 import { Field } from './field.tsx';
+
+export interface Confirmation {
+  readonly title: string;
+  readonly text: ReactNode;
+  readonly action: string;
+  readonly onConfirm: () => Promise<unknown>;
+  /** The text that the person must type to confirm an action that is hard to undo. */
+  readonly typed?: string;
+  /** Of the button that confirms; red unless the action can be undone. */
+  readonly confirmLook?: ButtonLook['look'];
+}
 
 interface ConfirmDialogProps extends Confirmation {
   readonly open: boolean;

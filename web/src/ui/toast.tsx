@@ -2,9 +2,6 @@
  * Short messages in the corner about what was done, with an undo button where possible. What shows them is loaded with
  * the first message, or earlier if the person uses the page; messages that come before wait for it.
  */
-import { type ComponentType, useEffect, useState } from 'react';
-import { warm } from './lazily.tsx';
-
 export interface Note {
   readonly title: string;
   readonly bad: boolean;
@@ -33,15 +30,8 @@ export function showNotes(show: (one: Note) => void): void {
   for (const one of early.splice(0)) show(one);
 }
 
-export function Toasts() {
-  const [Shown, setShown] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    load = async () => {
-      const { default: Loaded } = await import('./toasts.tsx');
-      setShown(() => Loaded);
-    };
-    warm(load);
-    if (early.length > 0) void load();
-  }, []);
-  return Shown && <Shown />;
+/** Called by the place of the messages: what to load when there are any. */
+export function whenNoted(next: () => Promise<void>): void {
+  load = next;
+  if (early.length > 0) void load();
 }
