@@ -747,7 +747,7 @@ onBothEngines('a vault with review', engine => {
     const listed = await as(second, ['proposals', 'list']);
     const line = listed.stdout.split('\n').find(one => one.includes('create secret BY_COMMAND'))!;
     const [id] = line.split(' ');
-    assert.ok(line.includes(`${vault.name}  create`), line);
+    assert.match(line, new RegExp(`${vault.name} +create`));
     const shown = await as(second, ['proposals', 'show', id!, '--values']);
     assert.match(shown.stdout, /[A-Za-z0-9]{32}/);
     assert.doesNotMatch((await as(second, ['proposals', 'show', id!])).stdout, /[A-Za-z0-9]{32}/);

@@ -31,7 +31,7 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
   /** The key that a certificate names, which must be in the same vault. */
   async function keyIn(permit: Writing, vaultId: string, keyId: string): Promise<StoredKey> {
     await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it matches reveals which key it is.
-    const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey()));
+    const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey));
     if (key.vault_id !== vaultId) throw noSuchKey();
     if (keyAttributes(key).public_pem === '') throw invalid('key_id', 'names a key without a public key');
     return key;

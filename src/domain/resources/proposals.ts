@@ -211,7 +211,9 @@ export function proposalsWith(parts: Parts, records: Records) {
         .map(one => ({ ...one, details: { ...one.details, ...confirmed } }));
       const reason = caller.bypass === undefined ? {} : { reason: caller.bypass };
       await guard.change(permit, `proposal.${done}`, {
-        reviewed: review.confirmed(writes.map(write => ({ vault: found.vault, write }))),
+        reviewed: review.confirmed(
+          writes.map(write => ({ vault: found.vault, type: write.shown.type, proposed: () => write })),
+        ),
         subjects: [{ ...subject, details: { ...subject.details, ...reason } }, ...subjects],
         statements: [
           ...author.statements,

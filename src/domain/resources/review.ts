@@ -152,7 +152,7 @@ export function reviewWith({ store, stamps, guard, now, newId }: Parts) {
 
   /** The condition that the vault is as it was judged. A vault that is changed itself is compared anyway. */
   function unchanged(places: readonly PlacedWrite[]): Statement[] {
-    const vaults = places.flatMap(({ vault, write }) => (write.shown.type === 'vault' ? [] : vault.row));
+    const vaults = places.flatMap(({ vault, type }) => (type === 'vault' ? [] : vault.row));
     return [...new Map(vaults.map(row => [row.id, row])).values()].map(({ id, revision }) =>
       store.conditions.unchanged([{ table: 'resources', id, revision }], 'stale'),
     );
@@ -269,7 +269,10 @@ export function reviewWith({ store, stamps, guard, now, newId }: Parts) {
 
   /** What is to be reviewed, in each vault that demands it. */
   function demanding(places: readonly PlacedWrite[]): Demanded[] {
-    const found = places.filter(({ vault, write }) => isReviewed(vault.row) && isDemandedFor(write));
+    const found = places
+      .filter(({ vault }) => isReviewed(vault.row))
+      .map(({ vault, proposed }) => ({ vault, write: proposed() }))
+      .filter(({ write }) => isDemandedFor(write));
     return [...Map.groupBy(found, ({ vault }) => vault.row.id).values()].map(inVault => ({
       vault: inVault[0]!.vault,
       writes: inVault.map(({ write }) => write),

@@ -28,15 +28,15 @@ export function revealedOf<A extends Action>(
 }
 
 /** For an id in a body: if it isn't found, the failure is the body's fault. Other failures are rethrown unchanged. */
-export function notFoundAs(failure: Failure): (error: unknown) => never {
+export function notFoundAs(failure: () => Failure): (error: unknown) => never {
   return error => {
-    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
+    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure() : error;
   };
 }
 
 /** The same for a field that names one that must exist. */
 export function notFoundIn(field: string, reason: string): (error: unknown) => never {
-  return notFoundAs(new Failure('NOT_FOUND', { field, reason }));
+  return notFoundAs(() => new Failure('NOT_FOUND', { field, reason }));
 }
 
 /** Refuses a change that exposes more than the caller may read. A new value is known to its writer. */

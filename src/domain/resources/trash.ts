@@ -58,7 +58,7 @@ export function trashWith(
     write: ProposedWrite,
   ) {
     if (isTrusted(permit.caller)) return exempt();
-    return pass(permit, [{ vault: await placeOf(before), write }]);
+    return pass(permit, [{ vault: await placeOf(before), type: before.type, proposed: () => write }]);
   }
 
   function removal<A extends Action>(before: MaybeAllowed<ResourceRow, A>, purge: boolean) {

@@ -68,7 +68,9 @@ export type ProposedWrite = { readonly verb: AuditAction; readonly shown: Propos
 /** A write, in the vault as it was judged. */
 export interface PlacedWrite {
   readonly vault: OpenVault;
-  readonly write: ProposedWrite;
+  readonly type: ResourceRow['type'];
+  /** Only called if the vault demands review, because a difference costs more than the write that it describes. */
+  readonly proposed: () => ProposedWrite;
 }
 
 /** Throws if the write became a proposal: see `review.ts`. */
@@ -301,7 +303,11 @@ function revisedAttributes(
 }
 
 export function placesOf(verb: AuditAction, writes: readonly Write<Action>[]): PlacedWrite[] {
-  return writes.map(({ vault, subject, proposed }) => ({ vault, write: proposed(subject.verb ?? verb) }));
+  return writes.map(({ vault, row, subject, proposed }) => ({
+    vault,
+    type: row.type,
+    proposed: () => proposed(subject.verb ?? verb),
+  }));
 }
 
 export function shownOf(

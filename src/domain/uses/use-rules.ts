@@ -63,9 +63,9 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) 
     checkFields(fields, row.resource_type, egress);
     if (fields.store === null) return;
     const writing = await guard.admit(caller, 'secrets:write');
-    const missing = noSuch('store');
+    const missing = () => noSuch('store');
     const target = await records.find(writing, 'secret', fields.store.secret_id).catch(notFoundAs(missing));
-    if (target.vault_id !== row.vault_id) throw missing;
+    if (target.vault_id !== row.vault_id) throw missing();
   }
 
   function filterOf(permit: Permit, query: UseRuleQuery): UseRuleFilter | null {
@@ -83,7 +83,7 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) 
       const { caller } = permit;
       const type = body.secret_id === undefined ? 'key' : 'secret';
       const id = (body.secret_id ?? body.key_id)!;
-      const resource = await records.find(permit, type, id).catch(notFoundAs(noSuch(`${type}_id`)));
+      const resource = await records.find(permit, type, id).catch(notFoundAs(() => noSuch(`${type}_id`)));
       if ((await store.useRules.ofResource(resource.id)).length >= mostRules)
         throw new Failure('CONFLICT', {
           message: `A ${type} can have at most ${mostRules} use rules; delete some first`,
@@ -125,7 +125,9 @@ export function rulesForUseWith(parts: Parts, records: Records, egress: Egress) 
 
     /** Whether the rules of a secret would allow a call, and why not. Nothing is sent. */
     async check(permit: Writing, { secret_id, rule, ...call }: UseCheck): Promise<Verdict> {
-      const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
+      const secret = await records
+        .find(permit, 'secret', secret_id)
+        .catch(notFoundAs(() => noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);
       await guard.confirm(permit);

@@ -40,7 +40,7 @@ export function takesBypass(route: Described): boolean {
 /** Takes what concerns review out of a request, before the rest is checked. */
 export function withoutBypass(route: Described, query: unknown, body: unknown): Sent {
   const { bypass, reason, ...rest } = (query ?? {}) as Record<string, unknown>;
-  if (!takesBypass(route) || (bypass === undefined && reason === undefined))
+  if ((bypass === undefined && reason === undefined) || !takesBypass(route))
     return { query, body, bypass: null };
   const asked = check(bypassQuery, { bypass, reason });
   if (asked.bypass !== 'true') return { query: rest, body, bypass: null };
