@@ -119,12 +119,14 @@ for (const proxy of proxies) {
 const service = await startService({ threads: true });
 const make = async (path: string, body: object) => (await service.call('POST', `/v1/${path}`, body)).body;
 const { id } = await make('vaults', { name: 'prod' });
+const operations = ['encrypt', 'decrypt', 'rewrap', 'sign', 'verify', 'mac'];
 const json = { value: '{"user":"app","password":"p"}', content_type: 'application/json' };
 await make('secrets', { vault_id: id, name: 'DATABASE_URL', value: 'postgres://one' });
 await make('secrets', { vault_id: id, name: 'apps/web', ...json });
 const environment = {
   VAULT_ADDR: `${service.url}/vault`,
   READER: (await make('access-keys', { vault_id: id, name: 'reader' })).token,
+  WORKER: (await make('access-keys', { vault_id: id, name: 'worker', operations })).token,
   WRITER: (await make('api-keys', { name: 'writer', role: 'editor', vault_ids: [id] })).token,
 };
 

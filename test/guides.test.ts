@@ -125,7 +125,7 @@ describe('the pages for new users', () => {
     ['docs/backup.md', 0],
     ['docs/webhooks.md', 1],
     ['docs/workload-identity.md', 1],
-    ['docs/vault-dialect.md', 1],
+    ['docs/vault-dialect.md', 2],
   ] as const)
     it(`${page}: every command works, one after the other`, async () => {
       const { statuses } = await paste(page, 'a vault');

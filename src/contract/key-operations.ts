@@ -1,11 +1,11 @@
 /** Schemas for operations with keys that never leave the service, one at a time or many at once. */
 import { z } from 'zod';
-import { keyAlgorithms } from './key-abilities.ts';
+import { type KeyAlgorithm, keyAlgorithms } from './key-abilities.ts';
 import { arrayFrom, count, exampleId, oneOf } from './text.ts';
 import type { KeyOperation } from './use-names.ts';
 
 /** In characters of base64url: somewhat more than 64 KiB. */
-const longestInput = 90_000;
+export const longestInput = 90_000;
 const longestText = 65_536;
 /** An RSA-8192 signature has 1,366 characters, one of ML-DSA-87 6,170. */
 const longestSignature = 16_384;
@@ -53,6 +53,15 @@ const fields = {
 const item = z.strictObject(fields);
 export type KeyOperationItem = z.output<typeof item>;
 
+/** How an input of another dialect is worked on. The API has no fields for these. */
+export interface WorkForm {
+  /** In place of `alg`: the first of these that the key can do the operation with. */
+  readonly among?: readonly KeyAlgorithm[] | undefined;
+  /** Whether signatures of EC keys are sequences in DER, as in X.509, instead of `r` and `s` joined. */
+  readonly der?: boolean | undefined;
+}
+export type WorkItem = KeyOperationItem & WorkForm;
+
 export const keyOperationCall = z
   .strictObject({
     ...fields,
@@ -64,6 +73,9 @@ export const keyOperationCall = z
   })
   .meta({ id: 'KeyOperationCall', example: { items: [{ text: 'first' }, { text: 'second' }] } });
 export type KeyOperationCall = z.output<typeof keyOperationCall>;
+/** A call of the API, or one of another dialect. */
+export type WorkCall = Omit<KeyOperationCall, 'items'> &
+  WorkForm & { readonly items?: readonly WorkItem[] | undefined };
 
 const kid = z.string().describe('The key and its version, as in `jwks.json`.');
 const head = { kid, version: z.int(), alg: z.enum(keyAlgorithms) };

@@ -42,6 +42,7 @@ import { comparisonsWith } from './resources/comparisons.ts';
 import { keysWith } from './resources/keys.ts';
 import { looksAlikeWith } from './resources/look-alikes.ts';
 import { manySecretsWith } from './resources/many-secrets.ts';
+import { namedKeysWith } from './resources/named-keys.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
 import { proposalsWith } from './resources/proposals.ts';
 import { resourcesWith } from './resources/resources.ts';
@@ -91,6 +92,7 @@ export function domainWith(given: DomainParts) {
   const secrets = secretsWith(parts, records);
   const comparisons = comparisonsWith(parts, records);
   const keys = keysWith(parts, records);
+  const usedKeys = usedKeysWith(parts, records);
   const certificates = certificatesWith(parts, records);
   const approvals = approvalsWith(parts, records);
   const organizations = organizationsWith(parts);
@@ -136,13 +138,14 @@ export function domainWith(given: DomainParts) {
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
-    usedKeys: usedKeysWith(parts, records),
+    usedKeys,
     usedBy: usedByWith(parts, records),
     manySecrets: manySecretsWith(parts, records, secrets),
     comparisons,
     stages: stagesWith(parts, records, comparisons),
     proposals,
     namedSecrets: namedSecretsWith(parts, records, secrets),
+    namedKeys: namedKeysWith(parts, records, keys, usedKeys),
     keys,
     certificates,
     looksAlike: looksAlikeWith(parts),

@@ -9,6 +9,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keySetOf } from '../resources/key-sets.ts';
+import { keyVersionsOf } from '../resources/key-versions.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import { codeOf } from '../resources/one-time-codes.ts';
 import type { Records } from '../resources/records.ts';
@@ -33,6 +34,13 @@ type Content = readonly [
   validUntil: number,
   templates?: Templates | undefined,
 ];
+
+/** What is said about all versions of a key. */
+const versionsOf = { jwks: keySetOf, versions: keyVersionsOf } as const;
+
+function ofVersions(fields: Fields): fields is keyof typeof versionsOf {
+  return fields in versionsOf;
+}
 
 export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
 
@@ -85,7 +93,8 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
     const vault = await openVault(reader);
     const row = await rowOf(reader, selection);
     if (reader.namesOnly && (kind !== 'secret' || isOfValue(fields))) throw namesAlone();
-    if (fields === 'jwks') return [await keySetOf(row, records), requestedOne(row, fields), validUntil(row)];
+    if (ofVersions(fields))
+      return [await versionsOf[fields](row, records), requestedOne(row, fields), validUntil(row)];
     const isGiven = kind === 'secret' && isOfValue(fields);
     const found = isGiven ? await opened(row, vault, turns?.dependsOn) : null;
     const shown = itself(reader, row, vault, fields, found?.value);
@@ -94,7 +103,7 @@ export function toolAnswersWith({ store, stamps, now }: Parts, records: Records,
   }
 
   function rowOf(reader: Reader, { kind, nameOrId, fields }: ItemSelection): Promise<VerifiedResource> {
-    const isNamed = kind === 'secret' || (fields === 'jwks' && !isId(nameOrId));
+    const isNamed = kind === 'secret' || (ofVersions(fields) && !isId(nameOrId));
     return isNamed ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind);
   }
 

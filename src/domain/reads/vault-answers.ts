@@ -131,7 +131,7 @@ export function isOfValue(fields: Fields): boolean {
 export function requestedOne(row: ResourceRow, fields: Fields): string {
   if (row.type === 'certificate') return `certificate ${row.name}`;
   if (row.type === 'secret') return `secret=${isOfValue(fields) ? fields : 'metadata'} ${row.name}`;
-  const isPublic = fields === 'public-half' || fields === 'jwks';
+  const isPublic = fields === 'public-half' || fields === 'jwks' || fields === 'versions';
   const half = isPublic ? 'public' : heldBy(keyAttributes(row));
   return `key=${half} ${row.name}`;
 }

@@ -84,9 +84,9 @@ export interface ItemSelection {
 
 /**
  * How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself, as can
- * those of all its versions. A code is the current one-time code of a secret.
+ * those of all its versions, alone or with what the key can do. A code is the current one-time code of a secret.
  */
-export type Fields = 'names' | 'metadata' | 'public-half' | 'jwks' | 'value' | 'code';
+export type Fields = 'names' | 'metadata' | 'public-half' | 'jwks' | 'versions' | 'value' | 'code';
 
 /** Answers are cached in encoded form. */
 export interface AnswerEncoding {

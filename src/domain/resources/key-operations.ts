@@ -8,10 +8,10 @@ import { Failure, invalid, sentenceOf } from '../../contract/errors.ts';
 import type { KeyAlgorithm } from '../../contract/key-abilities.ts';
 import type {
   KeyOperationAnswer,
-  KeyOperationCall,
-  KeyOperationItem,
   KeyOperationRefusal,
   KeyOperationResult,
+  WorkCall,
+  WorkItem,
 } from '../../contract/key-operations.ts';
 import type { KeyOperation } from '../../contract/use-names.ts';
 import { versionNamedIn } from '../../material/operations/encryption.ts';
@@ -73,7 +73,7 @@ export function keyOperationsWith({ workers }: Pick<Parts, 'workers'>, records: 
 
   return {
     /** Throws if nothing of what was asked is valid. */
-    plan(row: ResourceRow, operation: KeyOperation, call: KeyOperationCall): Planned {
+    plan(row: ResourceRow, operation: KeyOperation, call: WorkCall): Planned {
       const { items, ...shared } = call;
       const isBatch = items !== undefined;
       const inputs = (items ?? [shared]).map(item =>
@@ -132,17 +132,17 @@ export function kidOf(keyId: string, version: number): string {
   return version === 1 ? keyId : `${keyId}.${version}`;
 }
 
-function inherited(item: KeyOperationItem, { alg, aad, version }: KeyOperationItem): KeyOperationItem {
+function inherited(item: WorkItem, { alg, aad, version }: WorkItem): WorkItem {
   return { alg, aad, version, ...item };
 }
 
-function planned(row: ResourceRow, operation: KeyOperation, item: KeyOperationItem): KeyInput | Failure {
+function planned(row: ResourceRow, operation: KeyOperation, item: WorkItem): KeyInput | Failure {
   try {
     const value = inputIn(item);
-    const alg = algorithmFor(row, operation, item.alg);
+    const alg = algorithmFor(row, operation, item);
     if ((operation === 'verify') !== (item.signature !== undefined))
       throw invalid('signature', operation === 'verify' ? 'is required' : 'is only used to verify');
-    const { signature, aad, epk, ek } = item;
+    const { signature, aad, epk, ek, der } = item;
     return {
       alg,
       version: versionFor(row, operation, alg, item.version, value),
@@ -151,6 +151,7 @@ function planned(row: ResourceRow, operation: KeyOperation, item: KeyOperationIt
       aad,
       epk,
       ek,
+      der,
     };
   } catch (error) {
     if (error instanceof Failure) return error;
@@ -158,7 +159,7 @@ function planned(row: ResourceRow, operation: KeyOperation, item: KeyOperationIt
   }
 }
 
-function inputIn({ value, text }: KeyOperationItem): string {
+function inputIn({ value, text }: WorkItem): string {
   if ((value === undefined) === (text === undefined))
     throw invalid('value', 'is required unless text is given; not both');
   return value ?? Buffer.from(text!, 'utf8').toString('base64url');
@@ -167,13 +168,20 @@ function inputIn({ value, text }: KeyOperationItem): string {
 function algorithmFor(
   row: ResourceRow,
   operation: KeyOperation,
-  wanted: KeyAlgorithm | undefined,
+  { alg: wanted, among }: WorkItem,
 ): KeyAlgorithm {
   const possible = abilitiesIn(keyAttributes(row))[operation];
   if (possible === undefined) throw invalid('key', `can’t ${operation}`);
+  if (among !== undefined) return firstAmong(among, possible);
   if (wanted !== undefined && !possible.includes(wanted))
     throw invalid('alg', `must be one that the key can ${operation} with: ${possible.join(', ')}`);
   return wanted ?? possible[0]!;
+}
+
+function firstAmong(among: readonly KeyAlgorithm[], possible: readonly KeyAlgorithm[]): KeyAlgorithm {
+  const found = among.find(one => possible.includes(one));
+  if (found === undefined) throw invalid('alg', 'is not one that this key can be used with');
+  return found;
 }
 
 /** A ciphertext of a version that is no longer accepted is refused like any other that can't be decrypted. */

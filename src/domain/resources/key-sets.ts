@@ -6,7 +6,7 @@ import { type KeyAttributes, keyAttributes, minVersionOf } from './keys.ts';
 import type { Records } from './records.ts';
 
 /** A key that is rotated more often must raise its lowest version. */
-const mostInSet = 50;
+export const mostInSet = 50;
 
 export async function keySetOf(row: ResourceRow, records: Pick<Records, 'versionOf'>) {
   if (keyAttributes(row).public_pem === '') return { keys: [] };

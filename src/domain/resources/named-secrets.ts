@@ -4,26 +4,17 @@
  * active can't be read here.
  */
 import type { Caller } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import { isId } from '../../contract/id.ts';
 import { iso, type Tags } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
-import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
-import type { Permit } from '../kernel/permits.ts';
-import type { Allowed } from '../kernel/subjects.ts';
-import { stateAt } from './lifecycle.ts';
+import { type NamedPlace, namedLookupWith } from './named-lookup.ts';
 import type { Records } from './records.ts';
 import type { Secrets } from './secrets.ts';
-import { stretchesWith } from './stretches.ts';
 import type { MayWrite } from './subject.ts';
 import { kindOf } from './templates.ts';
 
-export interface SecretPlace {
-  readonly vaultId: string;
-  readonly name: string;
-}
+export type SecretPlace = NamedPlace;
 
 export interface SecretContent {
   readonly value: string;
@@ -50,29 +41,12 @@ const mostVersions = 1_000;
 const attempts = 5;
 
 export function namedSecretsWith(
-  { store, stamps, guard, now }: Parts,
+  parts: Parts,
   records: Records,
   secrets: Pick<Secrets, 'create' | 'reveal' | 'versions' | 'update' | 'remove'>,
 ) {
-  const stretches = stretchesWith({ store });
-  const fairTurns = new TimedTurns();
-
-  async function lookUp<A extends Action>(
-    permit: Permit<A>,
-    { vaultId, name }: SecretPlace,
-    find: typeof store.resources.byName,
-  ): Promise<Allowed<ResourceRow, A> | null> {
-    const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
-    // Another organization's secret counts as none, also where that isn't an error.
-    const found = await guard.found(permit, row, row?.vault_id).catch(noneIfNotFound);
-    return found && stamps.resource.believe(found);
-  }
-
-  async function active<A extends Action>(permit: Permit<A>, place: SecretPlace) {
-    const row = await lookUp(permit, place, store.resources.byName);
-    if (row === null || stateAt(row, now()) !== 'active') throw new Failure('NOT_FOUND');
-    return row;
-  }
+  const { store, stamps, guard } = parts;
+  const { lookUp, active, activeNames } = namedLookupWith(parts, records, 'secret');
 
   async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
     const found = await records.version(row, version);
@@ -110,20 +84,6 @@ export function namedSecretsWith(
       return { contentType: content_type, value };
     });
     return { version: row.version, version_created_at: iso(row.updated_at) };
-  }
-
-  async function activeNames(permit: Permit<'secrets:read'>, vaultId: string): Promise<string[]> {
-    await records.openVault(permit, vaultId);
-    const { id: key, organizationId: organization } = permit.caller;
-    return fairTurns.do({ organization, key }, async turns => {
-      const names: string[] = [];
-      const first = await stretches.read(vaultId, 'secret');
-      for await (const stored of stretches.rowsFrom(first, vaultId, 'secret', turns)) {
-        const row = stamps.resource.check(stored);
-        if (stateAt(row, now()) === 'active') names.push(row.name);
-      }
-      return names;
-    });
   }
 
   return {
@@ -225,11 +185,6 @@ export function namedSecretsWith(
       if (row !== null && isMeant(row.version)) await records.restore(permit, 'secret', row.id);
     },
   };
-}
-
-function noneIfNotFound(error: unknown): null {
-  if (error instanceof Failure && error.code === 'NOT_FOUND') return null;
-  throw error;
 }
 
 function checkVersion(expected: number | undefined, version: number): void {

@@ -3,7 +3,7 @@
  * with the algorithms, versions and sizes, before the key is opened.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
-import type { KeyOperationAnswer, KeyOperationCall } from '../../contract/key-operations.ts';
+import type { KeyOperationAnswer, WorkCall } from '../../contract/key-operations.ts';
 import type { KeyOperation } from '../../contract/use-names.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
@@ -23,7 +23,7 @@ export function usedKeysWith(parts: Parts, records: Records) {
       permit: Permit<'keys:use'>,
       id: string,
       operation: KeyOperation,
-      call: KeyOperationCall,
+      call: WorkCall,
     ): Promise<KeyOperationAnswer> {
       const row = await records.find(permit, 'key', id);
       if (stateAt(row, now()) !== 'active') throw invalid('id', 'is the id of a key that is not active');

@@ -6,7 +6,7 @@
  */
 import { type Reader, readerMayOperate } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { KeyOperationCall } from '../../contract/key-operations.ts';
+import type { WorkCall } from '../../contract/key-operations.ts';
 import type { KeyOperation } from '../../contract/use-names.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import { keyOperationsWith, toldOf } from '../resources/key-operations.ts';
@@ -19,7 +19,7 @@ import type { FindUseTarget } from './use-targets.ts';
 export interface AskedOperation {
   readonly key: string;
   readonly operation: KeyOperation;
-  readonly call: KeyOperationCall;
+  readonly call: WorkCall;
 }
 
 export interface KeyOperationRequest extends RequestFacts {

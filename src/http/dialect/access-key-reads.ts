@@ -7,6 +7,7 @@ import { type Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { vaultDescription } from '../../contract/tools.ts';
 import type { AnswerEncoding, PlainSelection, Selection } from '../../domain/reads/vault-request.ts';
+import type { KeyVersions } from '../../domain/resources/key-versions.ts';
 import { failureOf } from '../listener/errors.ts';
 import {
   configForm,
@@ -21,9 +22,12 @@ import {
   omissionWarnings,
   readOnlyKey,
   subkeysForm,
+  Unsupported,
   versionMetadata,
 } from './forms.ts';
 import { type StoreCall, type Target, versionIn } from './target.ts';
+import { keyForm } from './transit/key-forms.ts';
+import type { TransitCall } from './transit/target.ts';
 
 /** The mount of the access key's own vault, whatever the vault is called. */
 export const ownMount = 'secret';
@@ -41,7 +45,7 @@ type Parsed = readonly [PlainSelection, AnswerEncoding];
 
 /** `token` is the credential of the request. */
 export function readOf(asked: Target, url: string, token: string | null, now: () => number): DialectRead {
-  const mount = asked.of === 'store' ? asked.mount : ownMount;
+  const mount = mountOf(asked);
   const vaultId = isId(mount) ? mount : null;
   try {
     const [selection, encoding] = parsed(asked, url, token, now);
@@ -56,10 +60,17 @@ export function readOf(asked: Target, url: string, token: string | null, now: ()
   }
 }
 
+function mountOf(asked: Target): string {
+  if (asked.of === 'store') return asked.mount;
+  return (asked.of === 'transit' && asked.mount) || ownMount;
+}
+
 function parsed(asked: Target, url: string, token: string | null, now: () => number): Parsed {
   switch (asked.of) {
     case 'store':
       return storeRead(asked, url);
+    case 'transit':
+      return transitRead(asked);
     case 'mount':
       return [{ of: 'access-key' }, mountEncoding(asked.path)];
     case 'token':
@@ -83,6 +94,14 @@ function storeRead({ verb, path, isList }: StoreCall, url: string): Parsed {
   throw readOnlyKey();
 }
 
+/** The keys that the access key sees; with names only, nothing else of them. */
+function transitRead(asked: TransitCall): Parsed {
+  if (asked.verb !== 'keys' || asked.action !== '') throw new Unsupported('unsupported operation');
+  if (asked.key === '') return [{ of: 'kind', kind: 'key', fields: 'names' }, keyListEncoding];
+  const nameOrId = asked.key.normalize('NFC');
+  return [{ of: 'item', kind: 'key', nameOrId, fields: 'versions' }, keyEncoding];
+}
+
 function secretNamed(name: string, fields: 'value' | 'metadata'): PlainSelection {
   return { of: 'item', kind: 'secret', nameOrId: name.normalize('NFC'), fields, versioned: true };
 }
@@ -94,11 +113,13 @@ export function depthIn(url: string): number {
 }
 
 /** Encoded answers are cached under this name, so it must contain every input of the encoding other than the answer. */
-function encoding(name: string, write: (answer: never) => string): AnswerEncoding {
+function encoding(name: string, write: (answer: never) => string, mountType?: 'transit'): AnswerEncoding {
   return {
     name: `vault-${name}`,
-    encode: (body, unresolved) =>
-      envelope(write(JSON.parse(body.toString('utf8')) as never), 'null', omissionWarnings(unresolved)),
+    encode: (body, unresolved) => {
+      const data = write(JSON.parse(body.toString('utf8')) as never);
+      return envelope(data, 'null', omissionWarnings(unresolved), mountType);
+    },
   };
 }
 
@@ -153,6 +174,17 @@ function listEncoding(folder: string): AnswerEncoding {
     ),
   );
 }
+
+const keyEncoding = encoding('key', (key: KeyVersions) => JSON.stringify(keyForm(key)), 'transit');
+
+const keyListEncoding = encoding(
+  'keys',
+  ({ keys }: { keys: readonly { name: string }[] }) => {
+    if (keys.length === 0) throw notFound();
+    return JSON.stringify({ keys: keys.map(one => one.name).sort() });
+  },
+  'transit',
+);
 
 /** A whole vault has no version and no creation time. */
 const allEncoding = encoding('all', (values: object) =>

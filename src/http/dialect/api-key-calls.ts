@@ -26,6 +26,7 @@ import {
   versionMetadata,
 } from './forms.ts';
 import { type StoreCall, type Target, type TokenCall, versionIn } from './target.ts';
+import { transitCallsWith } from './transit/api-key-calls.ts';
 import { writesWith } from './writes.ts';
 
 type ApiKeyCalls = (call: DialectCall, asked: Target, caller: Caller) => Promise<DialectAnswer>;
@@ -33,6 +34,7 @@ type ApiKeyCalls = (call: DialectCall, asked: Target, caller: Caller) => Promise
 export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   const { namedSecrets } = domain;
   const write = writesWith(domain);
+  const transit = transitCallsWith(domain);
 
   /** An id is returned as it is; the operation itself looks up the vault. */
   async function vaultOf(caller: Caller, mount: string): Promise<string> {
@@ -132,6 +134,8 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
         const place = { vaultId: await vaultOf(caller, asked.mount), name };
         return isRead(call.method) ? read(caller, asked, place, call.url) : write(caller, asked, place, call);
       }
+      case 'transit':
+        return transit(caller, asked, call);
       case 'nothing':
         throw asked.failure;
       default:

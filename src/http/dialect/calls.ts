@@ -11,11 +11,16 @@ export interface DialectCall {
   readonly origin: Origin;
 }
 
-/** An answer: JSON for the envelope's `data` and `auth`, or an empty one. */
+/** The engine that answers, as the envelope names it; older engines leave it out. */
+type MountType = 'transit';
+
+/** An answer: JSON for the envelope's members, or an empty one. */
 export interface DialectAnswer {
-  readonly status: 200 | 204 | 404;
+  readonly status: 200 | 204 | 400 | 404;
   readonly data?: string;
   readonly auth?: string;
+  readonly warnings?: string | undefined;
+  readonly mountType?: MountType;
 }
 
 /** Returns the body as an object; a missing body is an empty object. */

@@ -16,10 +16,11 @@ const opening = '{"request_id":"';
 const noId = '00000000-0000-0000-0000-000000000000';
 
 /** `data`, `auth` and `warnings` are already JSON. `identified` fills in the id of the request. */
-export function envelope(data: string, auth = 'null', warnings = 'null'): Buffer {
+export function envelope(data: string, auth = 'null', warnings = 'null', mountType?: string): Buffer {
   const lease = '"lease_id":"","renewable":false,"lease_duration":0';
+  const mount = mountType === undefined ? '' : `,"mount_type":"${mountType}"`;
   return Buffer.from(
-    `${opening}${noId}",${lease},"data":${data},"wrap_info":null,"warnings":${warnings},"auth":${auth}}`,
+    `${opening}${noId}",${lease},"data":${data},"wrap_info":null,"warnings":${warnings},"auth":${auth}${mount}}`,
   );
 }
 

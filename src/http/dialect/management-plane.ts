@@ -106,9 +106,11 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
         url,
         onRequest: approach,
         handler: async (request, reply) => {
-          const { status, data = 'null', auth } = await answerTo(request, targetOf(request.url));
+          const answer = await answerTo(request, targetOf(request.url));
+          const { status, data = 'null', auth, warnings, mountType } = answer;
           if (status === 204) return reply.code(204).send();
-          return sent(reply.code(status), identified(envelope(data, auth), request.id));
+          const body = envelope(data, auth, warnings, mountType);
+          return sent(reply.code(status), identified(body, request.id));
         },
       });
   });

@@ -22,6 +22,7 @@ import { readOf } from './access-key-reads.ts';
 import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
 import { healthWith } from './health.ts';
 import {
+  isApiKey,
   isDialect,
   isForReadingPlane,
   isProbe,
@@ -31,6 +32,8 @@ import {
   tokenIn,
   unmetHeader,
 } from './target.ts';
+import { transitHandlerWith } from './transit/reading-plane.ts';
+import type { KeylessCall, OperationCall } from './transit/target.ts';
 
 export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleRequest {
   const lastRequests = new WeakMap<Socket, LastRequest>();
@@ -44,11 +47,16 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     'no-store',
   ]);
   const health = healthWith(parts);
+  const transit = transitHandlerWith(parts);
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
     const asked = targetOf(request.url!);
     const fault = faultOf(request);
     const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
+    if (fault === null && takesBody(asked) && !isApiKey(tokenIn(request.headers))) {
+      transit(request, response, asked, started);
+      return;
+    }
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
     // A malformed request reads nothing; the vault and token that it names decide whose log it is recorded in.
     if (fault !== null) answerWith(response, vaultReads.refuse(factsIn(request, asked), fault), started);
@@ -59,7 +67,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
 
   function read(request: IncomingMessage, response: ServerResponse, asked: Target, started: number): void {
     const wanted = readOf(asked, request.url!, tokenIn(request.headers), parts.now);
-    const isThere = asked.of === 'store' || asked.of === 'mount';
+    const isThere = asked.of === 'store' || asked.of === 'mount' || asked.of === 'transit';
     const refused = isThere && !isRead(request.method) ? readOnlyKey() : unmetHeader(request.headers);
     const asking: AccessKeyRead = {
       ...factsIn(request, asked),
@@ -101,4 +109,9 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     serve(request, response, started);
     return true;
   };
+}
+
+/** Operations of the transit engine: their inputs are in the body. */
+function takesBody(asked: Target): asked is OperationCall | KeylessCall {
+  return asked.of === 'transit' && asked.verb !== 'keys';
 }

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { longestCredential } from '../../contract/restrictions.ts';
 import { isRead } from '../listener/request.ts';
+import { type TransitCall, transitCall, transitIn, transitRoute } from './transit/target.ts';
 
 const verbs = ['data', 'metadata', 'subkeys', 'config', 'delete', 'undelete', 'destroy'] as const;
 export type StoreVerb = (typeof verbs)[number];
@@ -33,6 +34,7 @@ export type Target =
   | { readonly of: 'token'; readonly call: TokenCall }
   | { readonly of: 'login'; readonly mount: string }
   | StoreCall
+  | TransitCall
   /** Nothing exists at this path; authenticated callers get the failure. */
   | { readonly of: 'nothing'; readonly failure: Failure };
 
@@ -52,6 +54,8 @@ export function routeOf(asked: Target): string {
       return '/vault/v1/auth/{mount}/login';
     case 'store':
       return `/vault/v1/{mount}/${asked.verb}${asked.verb === 'config' ? '' : '/{path}'}`;
+    case 'transit':
+      return transitRoute(asked);
     case 'nothing':
       return '/vault/v1';
   }
@@ -79,7 +83,13 @@ export function targetOf(url: string): Target {
   const [first] = segments;
   if (first === 'sys') return systemCall(segments);
   if (first === 'auth') return authCall(segments);
-  return storeCall(segments, queryOf(url));
+  const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
+  const transit = transitIn(segments);
+  if (transit !== -1 && (at === -1 || transit < at)) {
+    const call = transitCall(segments, transit, asksForList(queryOf(url)));
+    return call ?? { of: 'nothing', failure: unsupported };
+  }
+  return storeCall(segments, at, queryOf(url));
 }
 
 function decoded(path: string): string[] | null {
@@ -108,8 +118,7 @@ function authCall([, ...rest]: readonly string[]): Target {
 }
 
 /** The name of a vault may contain slashes: the mount ends at the first segment that is a verb. */
-function storeCall(segments: readonly string[], query: URLSearchParams): Target {
-  const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
+function storeCall(segments: readonly string[], at: number, query: URLSearchParams): Target {
   if (at === -1) return { of: 'nothing', failure: unversioned };
   const [mount, verb] = [segments.slice(0, at).join('/'), segments[at] as StoreVerb];
   const path = segments.slice(at + 1).join('/');

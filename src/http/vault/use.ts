@@ -5,9 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { BodyTooLong, bodyOf } from '../../base/message-body.ts';
 import { check } from '../../contract/check.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { Failure } from '../../contract/errors.ts';
 import { keyOperationCall } from '../../contract/key-operations.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
@@ -18,15 +17,13 @@ import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import { ownAddresses } from '../../mcp/addresses.ts';
 import { requestsOf } from '../../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
-import { parseJson } from '../listener/json.ts';
-import { bearerToken, faultOf, hasBody as hasBodyIn } from '../listener/request.ts';
+import { bearerToken, hasBody as hasBodyIn } from '../listener/request.ts';
 import type { HandleRequest } from '../listener/server.ts';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
+import { admittedBodiesWith, typedJsonIn } from './admitted-body.ts';
 import { factsOf, jsonType, refusingWith, writingWith } from './answers.ts';
 import { type LeasePath, leasePathIn } from './leases.ts';
 import { type KeyOperationPath, keyOperationIn, operationIn, vaultIdIn, vaultRoute } from './path.ts';
-
-const largestBody = 256 * 1024;
 
 /** What a request asks for: its route in the log, and how it is done once its body is there. */
 interface Asked {
@@ -38,7 +35,8 @@ interface Asked {
 type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
-  const { vaultUses, keyUses, leaseUses, vaultReads, authenticate } = parts.domain;
+  const { vaultUses, keyUses, leaseUses } = parts.domain;
+  const admitted = admittedBodiesWith(parts);
   const write = writingWith(parts);
   const refuse = refusingWith(parts);
   const addresses = ownAddresses(parts.addresses);
@@ -84,29 +82,9 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     return factsOf(parts, request, route, bearerToken(headers.authorization), vaultIdIn(url!));
   }
 
-  async function prove({ socket }: IncomingMessage, { token, vaultId, sender }: RequestFacts): Promise<void> {
-    if (authenticate.remembered(socket, token, vaultId, sender) !== null) return;
-    const reader = await (vaultId === null
-      ? authenticate.accessKeyAnywhere(token, sender)
-      : authenticate.accessKey(token, vaultId, sender));
-    authenticate.remember(socket, token, reader);
-  }
-
-  /** An unauthenticated body is not read: the headers suffice to refuse it. */
-  async function serve(
-    request: IncomingMessage,
-    { run, hasBody }: Asked,
-    facts: RequestFacts,
-  ): Promise<UseResult<object>> {
-    const fault = faultOf(request);
-    if (fault !== null) return vaultReads.refuse(facts, fault);
-    try {
-      await prove(request, facts);
-    } catch (error) {
-      return vaultReads.refuse(facts, failureOf(error));
-    }
-    const isSent = hasBody === 'required' || hasBodyIn(request);
-    return run(facts, isSent ? await sentIn(request) : undefined);
+  function serve(request: IncomingMessage, asked: Asked, facts: RequestFacts): Promise<UseResult<object>> {
+    const isSent = asked.hasBody === 'required' || hasBodyIn(request);
+    return admitted(request, facts, asked.run, async () => (isSent ? typedJsonIn(request) : undefined));
   }
 
   function answer(request: IncomingMessage, response: ServerResponse, result: UseResult<object>): void {
@@ -146,17 +124,6 @@ function understood<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> 
   try {
     return check(schema, sent);
   } catch (error) {
-    return failureOf(error);
-  }
-}
-
-async function sentIn(request: IncomingMessage): Promise<unknown> {
-  const [type] = String(request.headers['content-type']).toLowerCase().split(';') as [string];
-  if (type.trim() !== 'application/json') return invalid('content-type', 'must be application/json');
-  try {
-    return parseJson(await bodyOf(request, largestBody));
-  } catch (error) {
-    if (error instanceof BodyTooLong) return invalid('', 'the body must be at most 256 KiB');
     return failureOf(error);
   }
 }

@@ -36,6 +36,8 @@ export interface KeyInput {
   readonly aad?: string | undefined;
   readonly epk?: webcrypto.JsonWebKey | undefined;
   readonly ek?: string | undefined;
+  /** Whether a signature of an EC key is a sequence in DER. */
+  readonly der?: boolean | undefined;
 }
 
 export interface KeyJob {
@@ -146,13 +148,13 @@ function keyOf({ version, keyType, value, publicPem }: KeyVersion, keyId: string
     /** To rewrap: encryption or key wrapping, as the algorithm says. */
     seal: (input: KeyInput, plain: Buffer) => (isWrapping(input.alg) ? wrap : encrypt)(input, plain),
     open: (input: KeyInput, sealed: Buffer) => (isWrapping(input.alg) ? unwrap : decrypt)(input, sealed),
-    sign: ({ alg }: KeyInput, message: Buffer) => signer()(alg, message),
+    sign: ({ alg, der }: KeyInput, message: Buffer) => signer()(alg, message, der),
     mac({ alg }: KeyInput, message: Buffer) {
       if (keyType !== 'HMAC') throw algorithmMismatch();
       return macWith(symmetric(), alg, message);
     },
-    verify: ({ alg }: KeyInput, message: Buffer, signature: Buffer) =>
-      isSymmetric ? isMacOf(symmetric(), alg, message, signature) : verifier()(alg, message, signature),
+    verify: ({ alg, der }: KeyInput, message: Buffer, signature: Buffer) =>
+      isSymmetric ? isMacOf(symmetric(), alg, message, signature) : verifier()(alg, message, signature, der),
   };
 }
 

@@ -23,7 +23,8 @@ interface Scheme {
 }
 
 const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
-const joined = { dsaEncoding: 'ieee-p1363' };
+const joined = { dsaEncoding: 'ieee-p1363' } as const;
+const sequence = { dsaEncoding: 'der' } as const;
 const rsa = (digest: string): Scheme => ({ types: ['rsa'], digest });
 const rsaPss = (digest: string): Scheme => ({ types: ['rsa', 'rsa-pss'], digest, options: pss });
 const ecdsa = (curve: string, digest: string): Scheme => ({ types: ['ec'], curve, digest, options: joined });
@@ -55,22 +56,28 @@ function schemeFor(key: KeyObject, algorithm: string): Scheme {
 }
 
 /** Loads the private key once, for any number of messages. */
-export function signerOf(pem: string): (algorithm: string, message: Uint8Array) => Buffer {
+export function signerOf(pem: string): (algorithm: string, message: Uint8Array, der?: boolean) => Buffer {
   const key = createPrivateKey(pem);
-  return (algorithm, message) => {
-    const { digest, options } = schemeFor(key, algorithm);
+  return (algorithm, message, der) => {
+    const { digest, ...scheme } = schemeFor(key, algorithm);
+    const options = optionsOf(scheme, der);
     return sign(digest, message, options === undefined ? key : { key, ...options });
   };
 }
 
 export function verifierOf(
   publicPem: string,
-): (algorithm: string, message: Uint8Array, signature: Uint8Array) => boolean {
+): (algorithm: string, message: Uint8Array, signature: Uint8Array, der?: boolean) => boolean {
   const key = createPublicKey(publicPem);
-  return (algorithm, message, signature) => {
-    const { digest, options } = schemeFor(key, algorithm);
-    return verify(digest, message, { key, ...options }, signature);
+  return (algorithm, message, signature, der) => {
+    const { digest, ...scheme } = schemeFor(key, algorithm);
+    return verify(digest, message, { key, ...optionsOf(scheme, der) }, signature);
   };
+}
+
+/** JOSE joins both numbers of an ECDSA signature; X.509 and most other formats have them in a sequence. */
+function optionsOf({ options }: Pick<Scheme, 'options'>, der = false): object | undefined {
+  return options === joined && der ? sequence : options;
 }
 
 const digests: Readonly<Record<string, string>> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
