@@ -79,9 +79,10 @@ for (const [how, options] of all) {
       const second = near.call('later', '2');
       near.notifyMoving([], 'note', '3');
       const fourth = near.callWithin(5, 'later', '4');
-      near.notify('note', '5');
+      near.notifyThisTurn([], 'note', '5');
+      near.notify('note', '6');
       await Promise.all([second, fourth, near.call('add', 0, 0)]);
-      assert.deepEqual(noted, ['1', '2', '3', '4', '5']);
+      assert.deepEqual(noted, ['1', '2', '3', '4', '5', '6']);
     });
 
     it('moves what is named', async t => {
@@ -104,6 +105,17 @@ describe('a channel', () => {
       await Promise.all([near.call('add', 1, 1), near.call('add', 2, 2), near.call('add', 3, 3)]);
       assert.equal(crossed(), messages);
     }
+  });
+
+  it('sends the notices of one turn as one message, with what they move, and does not let a patient call delay them', async t => {
+    const { near, noted, crossed } = pair(t, {});
+    const patient = near.callWithin(60_000, 'later', '1');
+    const bytes = new Uint8Array(10);
+    near.notifyThisTurn([bytes.buffer], 'note', '2');
+    near.notifyThisTurn([], 'note', '3');
+    assert.equal(crossed(), 0);
+    await patient;
+    assert.deepEqual([crossed(), noted, bytes.byteLength], [1, ['1', '2', '3'], 0]);
   });
 
   it('lets a patient call wait for the next, and no longer than it said', async t => {

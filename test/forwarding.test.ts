@@ -22,7 +22,8 @@ function world() {
   const forwarding = new RequestForwarder({
     post: (message, transfer = []) => {
       posted.push(message);
-      if (message.kind === 'body') assert.deepEqual(transfer, [message.piece.buffer]);
+      if (message.kind === 'body')
+        assert.deepEqual(transfer, message.piece.length < 4096 ? [] : [message.piece.buffer]);
     },
     isUp: () => isUp,
     refuse: () => told.push('refused'),

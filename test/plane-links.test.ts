@@ -68,7 +68,7 @@ function threads() {
       call: ask,
       callMoving: (moved: readonly unknown[], name: string) => ask(name, moved.length),
       notify: (...given: unknown[]) => void thread.sent.push(given),
-      notifyMoving: (moved: readonly unknown[], ...given: unknown[]) =>
+      notifyThisTurn: (moved: readonly unknown[], ...given: unknown[]) =>
         void thread.sent.push([...given, moved.length]),
       terminate: async () => {
         thread.terminated++;

@@ -48,7 +48,8 @@ export class Channel<Far extends Services> {
   readonly #gather: number | undefined;
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #gathered: ChannelMessage[] = [];
-  #gathering: { readonly cancel: () => void } | null = null;
+  #moved: Transfer[number][] = [];
+  #gathering: Gathering | null = null;
   #lastCall = 0;
   #isOver = false;
 
@@ -94,24 +95,32 @@ export class Channel<Far extends Services> {
   ): Promise<Output<Far, Name>> {
     const { call, answer } = this.#nextCall();
     this.#gathered.push({ name, input, call });
-    this.#post(moved);
+    this.#moved.push(...moved);
+    this.#post();
     return answer as Promise<Output<Far, Name>>;
   }
 
   notify<Name extends keyof Far & string>(name: Name, ...input: Input<Far, Name>): void {
-    this.#send({ name, input });
+    this.#send({ name, input }, this.#gather);
   }
 
   /** A notice that is posted immediately and transfers objects. */
   notifyMoving<Name extends keyof Far & string>(moved: Transfer, name: Name, ...input: Input<Far, Name>) {
-    this.#gathered.push({ name, input });
-    this.#post(moved);
+    this.#moved.push(...moved);
+    this.#send({ name, input }, undefined);
+  }
+
+  /** A notice that transfers objects, posted together with all others of this turn of the event loop. */
+  notifyThisTurn<Name extends keyof Far & string>(moved: Transfer, name: Name, ...input: Input<Far, Name>) {
+    this.#moved.push(...moved);
+    this.#send({ name, input }, 0);
   }
 
   /** Called when the other side is gone. Pending calls fail, including those not yet posted. */
   end(cause?: unknown): void {
     this.#isOver = true;
     this.#gathered = [];
+    this.#moved = [];
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     for (const { reject } of calls) reject(new ThreadEnded(cause));
@@ -125,17 +134,21 @@ export class Channel<Far extends Services> {
     return { call, answer: answer.promise };
   }
 
-  #send(message: ChannelMessage, gather = this.#gather): void {
+  #send(message: ChannelMessage, gather: number | undefined): void {
     this.#gathered.push(message);
     if (gather === undefined) this.#post();
-    else this.#gathering ??= after(gather, () => this.#post());
+    else if (this.#gathering === null || gather < this.#gathering.milliseconds) {
+      this.#gathering?.cancel();
+      this.#gathering = after(gather, () => this.#post());
+    }
   }
 
-  #post(moved: Transfer = []): void {
+  #post(): void {
     this.#gathering?.cancel();
     this.#gathering = null;
-    const messages = this.#gathered;
+    const [messages, moved] = [this.#gathered, this.#moved];
     this.#gathered = [];
+    this.#moved = [];
     if (messages.length > 0) this.#port.postMessage(messages, moved);
   }
 
@@ -154,18 +167,23 @@ export class Channel<Far extends Services> {
 
   async #answer(call: number, { name, input }: Request): Promise<void> {
     try {
-      this.#send({ call, output: await this.#services[name]!(...input) });
+      this.#send({ call, output: await this.#services[name]!(...input) }, this.#gather);
     } catch (error) {
-      this.#send({ call, failure: sentFailure(error) });
+      this.#send({ call, failure: sentFailure(error) }, this.#gather);
     }
   }
 }
 
-function after(milliseconds: number, work: () => void): { readonly cancel: () => void } {
+interface Gathering {
+  readonly milliseconds: number;
+  readonly cancel: () => void;
+}
+
+function after(milliseconds: number, work: () => void): Gathering {
   if (milliseconds === 0) {
     const turn = setImmediate(work);
-    return { cancel: () => clearImmediate(turn) };
+    return { milliseconds, cancel: () => clearImmediate(turn) };
   }
   const timer = setTimeout(work, milliseconds);
-  return { cancel: () => clearTimeout(timer) };
+  return { milliseconds, cancel: () => clearTimeout(timer) };
 }

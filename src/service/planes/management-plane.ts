@@ -107,7 +107,7 @@ async function serveOver(
     request => forwarded.late(request),
   );
   await app.ready();
-  const post: Post = (message, transfer = []) => channel.notifyMoving(transfer, 'exchange', message);
+  const post: Post = (message, transfer = []) => channel.notifyThisTurn(transfer, 'exchange', message);
   const forwarded = new RequestReceiver(toRouter(app.routing), post);
   const checkpointer = new Checkpointer({
     ...strongroom,

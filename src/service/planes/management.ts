@@ -44,7 +44,7 @@ export class Management {
       onEnded: () => this.#ended(),
     });
     this.#forwarding = new RequestForwarder({
-      post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
+      post: (message, transfer = []) => this.plane.thread?.notifyThisTurn(transfer, 'exchange', message),
       isUp: () => this.#isUp,
       refuse: (request, response) => this.#reading!.refuse(request, response),
       onLate: request => this.#reading!.onLate(request),

@@ -23,6 +23,8 @@ const mostAtOnce = 2_000;
 const mostOfOne = 500;
 /** The most bytes of one body in transit between the threads. */
 export const largestFlight = 64 * 1024;
+/** Shorter pieces are copied, which costs less than moving their buffer. */
+const shortPiece = 4_096;
 
 export class RequestForwarder {
   readonly #parts: RequestForwarderParts;
@@ -133,7 +135,7 @@ class Exchange {
       const piece = ownBytes(chunk);
       this.#unread += piece.length;
       if (this.#unread >= largestFlight) this.#request.pause();
-      post({ kind: 'body', id, piece }, [piece.buffer]);
+      post({ kind: 'body', id, piece }, movable(piece));
     });
     this.#request.once('end', () => post({ kind: 'body-end', id }));
   }
@@ -185,6 +187,11 @@ function admittedHead(request: IncomingMessage, admitted: AdmittedRequest): Requ
 function certificateOf(socket: Socket): Uint8Array | null {
   const shown = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
   return shown === undefined ? null : ownBytes(shown.raw);
+}
+
+/** What to move with a piece to the other thread. */
+export function movable(piece: Uint8Array<ArrayBuffer>): ArrayBuffer[] {
+  return piece.length < shortPiece ? [] : [piece.buffer];
 }
 
 /** Copies the bytes, because a transfer to another thread moves their whole underlying buffer. */

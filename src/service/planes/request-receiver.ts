@@ -7,9 +7,10 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { IncomingMessage, ServerResponse } from '../../base/node-http.ts';
 import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
-import type { AnswerHead, FromExchange, Piece, RequestHead, ToExchange } from './messages.ts';
-import { largestFlight, ownBytes } from './request-forwarder.ts';
+import type { AnswerHead, FromExchange, RequestHead, ToExchange } from './messages.ts';
+import { largestFlight, movable, ownBytes } from './request-forwarder.ts';
 
+/** Posts together what one turn of the event loop brings: answers often wait for the same commit. */
 export type Post = (message: FromExchange, transfer?: readonly ArrayBuffer[]) => void;
 
 type Route = (request: IncomingMessage, response: ServerResponse, admitted?: AdmittedRequest) => void;
@@ -153,7 +154,8 @@ class ForwardedRequest extends IncomingMessage {
 
   override _read(size: number): void {
     super._read(size); // Marks the request as being read.
-    if (this.#unread === 0) return;
+    // Once the whole body is here, the other side has nothing left to send.
+    if (this.#unread === 0 || this.complete) return;
     this.#tellRead(this.#unread);
     this.#unread = 0;
   }
@@ -235,7 +237,7 @@ class ForwardedResponse extends ServerResponse {
     if (piece !== null && !isLast) this.#socket.sent(Buffer.byteLength(piece));
     this.#post(
       { kind: 'answer', id, head, piece, isLast },
-      piece instanceof Uint8Array ? [piece.buffer] : [],
+      piece instanceof Uint8Array ? movable(piece) : [],
     );
   }
 }
@@ -249,7 +251,7 @@ function hasNoBody({ req, statusCode }: ServerResponse): boolean {
   return req.method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }
 
-function pieceOf(chunk: unknown, encoding: unknown): (Piece & { readonly buffer?: ArrayBuffer }) | null {
+function pieceOf(chunk: unknown, encoding: unknown): Uint8Array<ArrayBuffer> | string | null {
   if (chunk === undefined || chunk === null) return null;
   if (typeof chunk !== 'string') return ownBytes(chunk as Uint8Array);
   const isText = encoding === undefined || encoding === null || encoding === 'utf8' || encoding === 'utf-8';

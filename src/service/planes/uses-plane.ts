@@ -64,7 +64,7 @@ async function begin(data: PlaneData, { channel, sibling, onError }: ToReading<F
   const listen = gatewayListener({ gateway: domain.gateway, newId: opened.newId, onError });
   const receiver = new RequestReceiver(
     (request, response, admitted) => listen(request, response, admitted!),
-    (message, moved = []) => channel.notifyMoving(moved, 'exchange', message),
+    (message, moved = []) => channel.notifyThisTurn(moved, 'exchange', message),
   );
   return {
     begun: null,

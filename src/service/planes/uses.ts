@@ -58,7 +58,7 @@ export class Uses implements UsesOfVault, OtherLedger {
       onEnded: () => this.#forwarding.failAll(),
     });
     this.#forwarding = new RequestForwarder({
-      post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
+      post: (message, transfer = []) => this.plane.thread?.notifyThisTurn(transfer, 'exchange', message),
       isUp: () => !this.plane.isStopping,
       refuse: request => this.#refusals.get(request)!(),
       onLate: () => {}, // Bodies are limited by the listener's own time.
