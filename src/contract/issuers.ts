@@ -8,8 +8,9 @@ import { leaseEnds, leaseStates, providerNames } from './names.ts';
 import { exampleTimes, exampleVaultId, pem } from './resource-fields.ts';
 import { arrayFrom, count, exactLine, exampleId, id, knownName, name, oneOf, timestamp } from './text.ts';
 
-const shortestLife = 60;
-const longestLife = 24 * 3_600;
+/** In seconds. */
+export const shortestLife = 60;
+export const longestLife = 24 * 3_600;
 const longestRoleName = 63;
 const mostGroups = 10;
 const mostConnections = 10_000;
@@ -261,8 +262,13 @@ export const endedLease = z.object({ lease: z.object({ id, state: z.enum(leaseSt
 });
 export type EndedLease = z.output<typeof endedLease>;
 
+/** What an access key learns about a lease of its own. */
+export interface FoundLease {
+  readonly lease: z.output<typeof given> & Pick<Lease, 'created_at'>;
+}
+
 /** What an access key asks for; the id is that of a lease. */
 export type LeaseCall =
   | { readonly operation: 'issue'; readonly call: LeaseRequest }
   | { readonly operation: 'renew'; readonly id: string; readonly call: LeaseRenew }
-  | { readonly operation: 'revoke'; readonly id: string };
+  | { readonly operation: 'revoke' | 'find'; readonly id: string };

@@ -9,6 +9,7 @@ import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type {
   EndedLease,
+  FoundLease,
   IssuedLease,
   LeaseCall,
   LeaseRenew,
@@ -33,14 +34,14 @@ import {
 import { openIssuer } from './issuer-content.ts';
 import { graceAtProvider, leaseRecordsWith, leaseSubject } from './lease-records.ts';
 import { type Dial, providers, withAttached } from './providers.ts';
-import { renewalsWith, unavailable } from './renewals.ts';
+import { over, renewalsWith, unavailable } from './renewals.ts';
 
 export interface LeaseAsked extends RequestFacts {
   /** If it could not be parsed, the failure is thrown after the credential was checked. */
   readonly asked: LeaseCall | Failure;
 }
 
-type Answer = IssuedLease | RenewedLease | EndedLease;
+type Answer = IssuedLease | RenewedLease | EndedLease | FoundLease;
 
 export interface LeaseRequests {
   readonly use: (request: LeaseAsked) => Promise<UseResult<Answer>>;
@@ -68,6 +69,8 @@ export function leaseRequestsWith(parts: UseParts & { readonly dial: Dial }) {
         return renew(deed, asked.id, asked.call);
       case 'revoke':
         return revoke(deed, asked.id);
+      case 'find':
+        return show(deed, asked.id);
     }
   }
 
@@ -166,6 +169,15 @@ export function leaseRequestsWith(parts: UseParts & { readonly dial: Dial }) {
     if (row.access_key_id !== reader.id || !isTheirs) throw new Failure('NOT_FOUND');
     checkSeen(reader, row.issuer_name);
     return row;
+  }
+
+  async function show(deed: Deed, id: string): Promise<FoundLease> {
+    deed.requested = 'lease=find';
+    await visibility.openVault(deed.reader);
+    const row = await find(deed, id);
+    deed.requested = `lease=find id=${id} ${row.issuer_name}`;
+    if (row.state !== 'active') throw over();
+    return { lease: { ...given(row), created_at: iso(row.created_at) } };
   }
 
   async function renew(deed: Deed, id: string, { ttl }: LeaseRenew): Promise<RenewedLease> {

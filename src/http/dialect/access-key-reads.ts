@@ -25,6 +25,7 @@ import {
   Unsupported,
   versionMetadata,
 } from './forms.ts';
+import { databaseMount, databaseMountForm } from './leases/target.ts';
 import { type StoreCall, type Target, versionIn } from './target.ts';
 import { keyForm } from './transit/key-forms.ts';
 import type { TransitCall } from './transit/target.ts';
@@ -205,9 +206,14 @@ interface AccessKeyAnswer {
 function mountEncoding(path: string): AnswerEncoding {
   return encoding('mount', ({ vault }: AccessKeyAnswer) => {
     const mount = [ownMount, vault.id, vault.name].find(name => path === name || path.startsWith(`${name}/`));
+    if (mount === undefined && isDatabase(path)) return JSON.stringify(databaseMountForm(vault.id));
     if (mount === undefined) throw noMount();
     return JSON.stringify(mountForm(vault.id, mount));
   });
+}
+
+function isDatabase(path: string): boolean {
+  return path === databaseMount || path.startsWith(`${databaseMount}/`);
 }
 
 export function tokenFactsOf({ access_key }: AccessKeyAnswer) {

@@ -136,6 +136,10 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
       }
       case 'transit':
         return transit(caller, asked, call);
+      case 'lease':
+        throw new Failure('FORBIDDEN', {
+          message: 'short-lived credentials belong to an access key: use one of the vault',
+        });
       case 'nothing':
         throw asked.failure;
       default:

@@ -12,7 +12,15 @@ export interface DialectCall {
 }
 
 /** The engine that answers, as the envelope names it; older engines leave it out. */
-type MountType = 'transit';
+type MountType = 'transit' | 'database';
+
+/** A credential that ends, as the envelope states it. */
+export interface DialectLease {
+  readonly id: string;
+  readonly renewable: boolean;
+  /** In seconds. */
+  readonly duration: number;
+}
 
 /** An answer: JSON for the envelope's members, or an empty one. */
 export interface DialectAnswer {
@@ -21,6 +29,7 @@ export interface DialectAnswer {
   readonly auth?: string;
   readonly warnings?: string | undefined;
   readonly mountType?: MountType;
+  readonly lease?: DialectLease;
 }
 
 /** Returns the body as an object; a missing body is an empty object. */

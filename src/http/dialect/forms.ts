@@ -8,20 +8,35 @@ import { timeOf } from '../../contract/id.ts';
 import { deepestWalked, isWalkable } from '../../contract/json-depth.ts';
 import type { ProposalNotice } from '../../contract/proposals.ts';
 import { iso } from '../../contract/text.ts';
+import type { DialectAnswer, DialectLease } from './calls.ts';
 
 /** Without a charset: some clients only read the text of an error if the type is exactly this. */
 export const contentType = 'application/json';
 
 const opening = '{"request_id":"';
 const noId = '00000000-0000-0000-0000-000000000000';
+const noLease = '"lease_id":"","renewable":false,"lease_duration":0';
 
 /** `data`, `auth` and `warnings` are already JSON. `identified` fills in the id of the request. */
-export function envelope(data: string, auth = 'null', warnings = 'null', mountType?: string): Buffer {
-  const lease = '"lease_id":"","renewable":false,"lease_duration":0';
+export function envelope(
+  data: string,
+  auth = 'null',
+  warnings = 'null',
+  mountType?: string,
+  lease = noLease,
+): Buffer {
   const mount = mountType === undefined ? '' : `,"mount_type":"${mountType}"`;
   return Buffer.from(
     `${opening}${noId}",${lease},"data":${data},"wrap_info":null,"warnings":${warnings},"auth":${auth}${mount}}`,
   );
+}
+
+export function envelopeOf({ data = 'null', auth, warnings, mountType, lease }: DialectAnswer): Buffer {
+  return envelope(data, auth, warnings, mountType, lease === undefined ? noLease : leaseForm(lease));
+}
+
+function leaseForm({ id, renewable, duration }: DialectLease): string {
+  return `"lease_id":${JSON.stringify(id)},"renewable":${renewable},"lease_duration":${duration}`;
 }
 
 /** Names what an answer leaves out. */

@@ -16,7 +16,7 @@ import { provenAgain } from '../routes/route.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
 import { apiKeyCallsWith } from './api-key-calls.ts';
 import { type DialectAnswer, type DialectCall, exactJson } from './calls.ts';
-import { contentType, envelope, errorsOf, identified, proposalForm, statusFor } from './forms.ts';
+import { contentType, envelopeOf, errorsOf, identified, proposalForm, statusFor } from './forms.ts';
 import { LoginRefused, loginCall } from './logins.ts';
 import { isApiKey, type Target, targetOf, tokenIn, unmetHeader } from './target.ts';
 import { tokenCallsWith } from './tokens.ts';
@@ -107,10 +107,8 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
         onRequest: approach,
         handler: async (request, reply) => {
           const answer = await answerTo(request, targetOf(request.url));
-          const { status, data = 'null', auth, warnings, mountType } = answer;
-          if (status === 204) return reply.code(204).send();
-          const body = envelope(data, auth, warnings, mountType);
-          return sent(reply.code(status), identified(body, request.id));
+          if (answer.status === 204) return reply.code(204).send();
+          return sent(reply.code(answer.status), identified(envelopeOf(answer), request.id));
         },
       });
   });

@@ -21,6 +21,7 @@ import { isRepeated, type LastRequest } from '../vault/read.ts';
 import { readOf } from './access-key-reads.ts';
 import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
 import { healthWith } from './health.ts';
+import { leaseHandlerWith } from './leases/reading-plane.ts';
 import {
   isApiKey,
   isDialect,
@@ -48,21 +49,33 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
   ]);
   const health = healthWith(parts);
   const transit = transitHandlerWith(parts);
+  const lease = leaseHandlerWith(parts);
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
     const asked = targetOf(request.url!);
     const fault = faultOf(request);
     const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
-    if (fault === null && takesBody(asked) && !isApiKey(tokenIn(request.headers))) {
-      transit(request, response, asked, started);
-      return;
-    }
+    if (fault === null && operates(request, response, asked, started)) return;
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
     // A malformed request reads nothing; the vault and token that it names decide whose log it is recorded in.
     if (fault !== null) answerWith(response, vaultReads.refuse(factsIn(request, asked), fault), started);
     else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery(request));
     else if (isOurs) read(request, response, asked, started);
     else forward(request, response);
+  }
+
+  /** Whether it was an operation of an access key on the plane of uses. */
+  function operates(
+    request: IncomingMessage,
+    response: ServerResponse,
+    asked: Target,
+    started: number,
+  ): boolean {
+    if (isApiKey(tokenIn(request.headers))) return false;
+    if (asked.of === 'lease') lease(request, response, asked, started);
+    else if (takesBody(asked)) transit(request, response, asked, started);
+    else return false;
+    return true;
   }
 
   function read(request: IncomingMessage, response: ServerResponse, asked: Target, started: number): void {

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { longestCredential } from '../../contract/restrictions.ts';
 import { isRead } from '../listener/request.ts';
+import { type LeaseTarget, leaseOperationIn, leaseRoute, roleIn } from './leases/target.ts';
 import { type TransitCall, transitCall, transitIn, transitRoute } from './transit/target.ts';
 
 const verbs = ['data', 'metadata', 'subkeys', 'config', 'delete', 'undelete', 'destroy'] as const;
@@ -35,6 +36,7 @@ export type Target =
   | { readonly of: 'login'; readonly mount: string }
   | StoreCall
   | TransitCall
+  | LeaseTarget
   /** Nothing exists at this path; authenticated callers get the failure. */
   | { readonly of: 'nothing'; readonly failure: Failure };
 
@@ -56,6 +58,8 @@ export function routeOf(asked: Target): string {
       return `/vault/v1/{mount}/${asked.verb}${asked.verb === 'config' ? '' : '/{path}'}`;
     case 'transit':
       return transitRoute(asked);
+    case 'lease':
+      return leaseRoute(asked);
     case 'nothing':
       return '/vault/v1';
   }
@@ -84,6 +88,8 @@ export function targetOf(url: string): Target {
   if (first === 'sys') return systemCall(segments);
   if (first === 'auth') return authCall(segments);
   const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
+  const role = roleIn(segments, at !== -1);
+  if (role !== null) return role;
   const transit = transitIn(segments);
   if (transit !== -1 && (at === -1 || transit < at)) {
     const call = transitCall(segments, transit, asksForList(queryOf(url)));
@@ -106,7 +112,7 @@ function systemCall([, ...rest]: readonly string[]): Target {
   if (probe !== undefined) return { of: probe };
   const mounts = 'internal/ui/mounts/';
   if (path.startsWith(mounts)) return { of: 'mount', path: path.slice(mounts.length) };
-  return { of: 'nothing', failure: unsupported };
+  return leaseOperationIn(path) ?? { of: 'nothing', failure: unsupported };
 }
 
 function authCall([, ...rest]: readonly string[]): Target {
@@ -131,11 +137,11 @@ function isVerb(segment: string): segment is StoreVerb {
 }
 
 /** Accepts the values that Go parses as true. */
-function asksForList(query: URLSearchParams): boolean {
+export function asksForList(query: URLSearchParams): boolean {
   return /^(?:1|t|true)$/i.test(String(query.get('list')));
 }
 
-function queryOf(url: string): URLSearchParams {
+export function queryOf(url: string): URLSearchParams {
   return new URLSearchParams(url.split('?').slice(1).join('?'));
 }
 

@@ -9,14 +9,12 @@ import { shownLine } from '../../contract/text.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
 import { tokenFactsOf } from './access-key-reads.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
+import { duration, secondsIn } from './durations.ts';
 import { authForm } from './forms.ts';
 import { routeOf, type TokenCall } from './target.ts';
 
 const defaultLifetime = 60 * 60;
 const longestLifetime = 24 * 60 * 60;
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
-const duration = z.union([z.string().max(32), z.number()]).nullish();
 
 /** Vault's other fields concern policies, which do not exist here. Some clients send nulls. */
 const newToken = z.looseObject({
@@ -89,18 +87,4 @@ export function tokenCallsWith({ domain, now }: AppParts) {
       return { status: 204 };
     },
   };
-}
-
-/**
- * Parses a duration as Go and Vault write it: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Returns null for no
- * duration, which Vault's own command writes as `0s`.
- */
-function secondsIn(field: string, given: string | number | null | undefined): number | null {
-  const text = String(given ?? '');
-  const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)];
-  const seconds = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit!]!, 0);
-  const isNumber = /^\d{1,9}$/.test(text);
-  if (!isNumber && parts.map(([part]) => part).join('') !== text)
-    throw invalid(field, 'must be a duration such as 3600, 20m or 1h30m');
-  return (isNumber ? Number(text) : seconds) || null;
 }
