@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
 import { openedByAge } from '../test/interop/age.ts';
 import { gitThroughGateway, npmThroughGateway } from '../test/interop/gateway.ts';
+import { leasesWithHvac } from '../test/interop/leases.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 import { proxies, runBehind } from '../test/interop/proxies.ts';
 
@@ -76,6 +77,12 @@ const tools: Tool[] = [
       if (!text.includes('"msg": "app"')) throw new Error(text);
       return (await output(ansible, ['--version'])).split('\n')[0]!;
     },
+  },
+  {
+    name: 'hvac, with short-lived credentials',
+    debianPackage: 'python3-hvac',
+    find: pythonWithHvac,
+    run: leasesWithHvac,
   },
   {
     name: 'pgbouncer, between two replicas and PostgreSQL',

@@ -445,6 +445,7 @@ describe('signals', () => {
       process.listeners(signal).filter(one => !known.get(signal)!.includes(one));
     const stop = forwardSignals(
       () => ({ kill: (signal: string) => sent.push(signal) }) as unknown as ChildProcess,
+      () => assert.fail('there is a program'),
     );
     for (const signal of all) for (const listener of added(signal)) listener(signal as never);
     stop();
@@ -518,7 +519,7 @@ describe('a program that is supervised', () => {
   const path = { PATH: '/usr/bin:/bin' };
 
   function sourceDouble(...changes: (Given | null | Error)[]) {
-    const counts = { next: 0, kept: 0 };
+    const counts = { next: 0, kept: 0, ended: 0 };
     const source: ValueSource = {
       first: async () => of('first'),
       next: async () => {
@@ -531,6 +532,9 @@ describe('a program that is supervised', () => {
         counts.kept += 1;
         throw new Error('no disk');
       },
+      end: async () => {
+        counts.ended += 1;
+      },
     };
     return { source, counts };
   }
@@ -541,7 +545,7 @@ describe('a program that is supervised', () => {
     const values = valuesOf({ ...quiet, 'watch-interval': 0.01 });
     const line = shell('sleep 0.2; [ "$A" = first ] && exit 7');
     assert.deepEqual(await supervise(line, values, source, path), { code: 7, signal: null });
-    assert.deepEqual(counts, { next: 0, kept: 1 });
+    assert.deepEqual(counts, { next: 0, kept: 1, ended: 1 });
   });
 
   it('is restarted with what has changed, and goes on while nothing has or the service is away', async t => {

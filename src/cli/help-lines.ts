@@ -206,6 +206,34 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'access-keys revoke NAME [flags]',
     summary: 'revoke an access key',
   },
+  'issuers list': {
+    usage: 'issuers list [flags]',
+    summary: 'print what creates short-lived credentials',
+  },
+  'issuers create': {
+    usage: 'issuers create NAME [-|@FILE] [flags]',
+    summary: 'set up what creates short-lived credentials',
+  },
+  'issuers check': {
+    usage: 'issuers check NAME [flags]',
+    summary: 'try an issuer, and print what its connection lacks',
+  },
+  'issuers delete': {
+    usage: 'issuers delete NAME [flags]',
+    summary: 'delete an issuer',
+  },
+  'leases list': {
+    usage: 'leases list [ISSUER] [flags]',
+    summary: 'print the short-lived credentials that were issued',
+  },
+  'leases renew': {
+    usage: 'leases renew ID [flags]',
+    summary: 'extend a short-lived credential',
+  },
+  'leases revoke': {
+    usage: 'leases revoke ID... [flags]',
+    summary: 'end short-lived credentials',
+  },
   'identities list': {
     usage: 'identities list [flags]',
     summary: 'print the machines that may log in',

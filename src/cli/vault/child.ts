@@ -77,10 +77,18 @@ function isExecutable(path: string): boolean {
 const forwarded = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
 const typed = new Set<NodeJS.Signals>(['SIGINT', 'SIGQUIT']);
 
-/** Forwards signals until the returned function is called. Signals typed at a terminal reach the program directly. */
-export function forwardSignals(target: () => ChildProcess | undefined): () => void {
+/**
+ * Forwards signals until the returned function is called. Signals typed at a terminal reach the program directly.
+ * `early` is called with those that arrive while there is no program.
+ */
+export function forwardSignals(
+  target: () => ChildProcess | undefined,
+  early: (signal: NodeJS.Signals) => void,
+): () => void {
   const pass = (signal: NodeJS.Signals) => {
-    if (!typed.has(signal) || !inForeground()) target()?.kill(signal);
+    const child = target();
+    if (child === undefined) early(signal);
+    else if (!typed.has(signal) || !inForeground()) child.kill(signal);
   };
   for (const signal of forwarded) process.on(signal, pass);
   return () => {

@@ -10,6 +10,7 @@ import {
   whole,
 } from '../../service/settings/options.ts';
 import { serviceOptions } from '../connection/settings.ts';
+import { leaseIn } from './held-leases.ts';
 import { unsafeNames } from './unsafe-names.ts';
 import type { Via } from './via.ts';
 
@@ -71,6 +72,11 @@ export const runOptions = {
     viaIn,
   ),
   'via-for': text('DURATION', 'how long that access key is valid, such as 8h (default: 12h)'),
+  lease: repeated(
+    'ISSUER|NAME=ISSUER',
+    'obtain a short-lived credential from an issuer and pass it on as NAME_USERNAME, NAME_PASSWORD and NAME_URL; it is renewed while the program runs, and revoked when it ends',
+    leaseIn,
+  ),
   only: names('pass on only these secrets'),
   prefix: text('P', 'put P before the name of every variable'),
   pristine: flag('don’t pass on the current environment'),

@@ -8,6 +8,7 @@ import { type Snapshot, vaultOf, wholeVault } from '../connection/vaults.ts';
 import { note } from '../terminal/terminal.ts';
 import { type Ended, forwardSignals, type Running, startProgram } from './child.ts';
 import { environmentFor, type Given, type Secrets } from './environment.ts';
+import { leasesFor } from './held-leases.ts';
 import type { RunValues } from './run-options.ts';
 import type { SecretFiles } from './secret-files.ts';
 
@@ -20,6 +21,8 @@ export interface ValueSource {
   next(): Promise<Given | null>;
   /** Stores the values; called while the program is already running. */
   keep(): Promise<void>;
+  /** Gives back what was obtained for the program. */
+  end(): Promise<void>;
 }
 
 /** The values of one vault. */
@@ -42,25 +45,43 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   }));
   const parts = skipsVault ? [] : places.map(place => partOf(place, values, environment));
 
+  const { lease: wanted } = values;
+  const leases = wanted.length === 0 ? null : leasesFor(settings, wanted, values);
+
   async function given(): Promise<Given> {
     const found = parts.flatMap(part => part.latest() ?? []);
     const own = values.mine ? await ownValues(places, environment) : [];
     const secrets = skipsVault && own.length === 0 ? null : joined(found, own, values.override);
-    return environmentFor(settings, values, secrets, environment);
+    return withLeases(await environmentFor(settings, values, secrets, environment));
+  }
+
+  /** A lease replaces any other variable of its names. */
+  function withLeases(others: Given): Given {
+    if (leases === null) return others;
+    return {
+      ...others,
+      environment: { ...others.environment, ...leases.variables },
+      secrets: [...others.secrets, ...leases.secrets],
+    };
   }
 
   return {
     first: async () => {
+      // What a credential is obtained for must exist.
       await Promise.all(parts.map(part => part.first()));
+      await leases?.obtain();
       return given();
     },
     next: async () => {
       const changed = await Promise.all(parts.map(part => part.next()));
-      return changed.includes(true) ? given() : null;
+      const isReplaced = (await leases?.replace()) ?? false;
+      return isReplaced || changed.includes(true) ? given() : null;
     },
     keep: async () => {
       for (const part of parts) await part.keep();
+      await leases?.revokeReplaced();
     },
+    end: async () => leases?.end(),
   };
 }
 
@@ -150,11 +171,18 @@ export async function supervise(
   source: ValueSource,
   environment: Environment,
 ): Promise<Ended> {
-  let given = await source.first();
   let running: Running | null = null;
-  const files = await filesFor(values, environment);
-  const stopForwarding = forwardSignals(() => running?.process);
+  let files: SecretFiles | null = null;
+  const early = Promise.withResolvers<Ended>();
+  const stopForwarding = forwardSignals(
+    () => running?.process,
+    signal => early.resolve({ code: null, signal }),
+  );
   try {
+    const begun = await Promise.race([source.first(), early.promise]);
+    if (!('environment' in begun)) return begun;
+    let given = begun;
+    files = await filesFor(values, environment);
     for (;;) {
       const masks = await masksFor(values, given);
       const paths = files?.put(given.files);
@@ -177,6 +205,7 @@ export async function supervise(
   } finally {
     files?.remove();
     stopForwarding();
+    await source.end();
   }
 }
 
