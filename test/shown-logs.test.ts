@@ -129,7 +129,7 @@ for (const engine of engines)
         await intruder.replace(table, [gone!], []);
         const [listed, alone] = await ways(row.id as string);
         await intruder.replace(table, [], [gone!]);
-        assert.equal(listed!.status, 200, listed!.text);
+        assert.equal(listed!.status, 200, `${listed!.text} ${service.reports.join('\n')}`);
         assert.equal(entriesIn(listed!).find(entry => entry.id === row.id)!.verified, false);
         assert.equal(alone!.status, 500);
         assert.match(service.reports.at(-1)!, /is not as it was written.* run strongroom audit verify/);

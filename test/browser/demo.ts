@@ -129,7 +129,7 @@ export async function furnish(page: Page): Promise<Demo> {
 export async function read(page: Page, service: Fresh, { vaultId, accessKey }: Demo): Promise<void> {
   const { clock } = service;
   for (let hour = Math.round((Date.now() - clock.now()) / 3_600_000); hour >= 0; hour--) {
-    clock.pass(Date.now() - hour * 3_600_000 - clock.now());
+    clock.pass(Math.max(0, Date.now() - hour * 3_600_000 - clock.now()));
     await ask(page, 'GET', '/v1/about');
     const times = 4 + Math.round(10 * Math.abs(Math.sin(hour / 4)));
     for (let time = 0; time < times; time++)

@@ -74,7 +74,7 @@ test('a deletion is sent for review, and rejected from its own address', async (
   const { body: secret } = await ask(page, 'POST', path, { vault_id: vault.id, name: 'OLD', value: 'x' });
   await page.goto(`/vaults/${vault.id}/secrets/${secret.id}`);
   await page.getByRole('button', { name: 'Delete' }).last().click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).last().click();
+  await page.getByRole('dialog', { name: 'Delete OLD?' }).getByRole('button', { name: 'Delete' }).click();
   await page.getByText('Sent for review').first().waitFor();
   const { body: list } = await ask(page, 'GET', `/v1/proposals?vault_id=${vault.id}`);
   const { page: theirs } = other;

@@ -15,7 +15,19 @@ const hints = [
   ['Esc', 'close'],
 ] as const;
 
-export default function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
+interface PaletteProps extends FinderProps {
+  readonly open: boolean;
+}
+
+interface FinderProps {
+  readonly onClose: () => void;
+  /** What is searched for. It may have been typed before this was loaded. */
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+export default function CommandPalette({ open, ...finder }: PaletteProps) {
+  const { onClose } = finder;
   useLayer(open);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()}>
@@ -24,7 +36,7 @@ export default function CommandPalette({ open, onClose }: { open: boolean; onClo
         <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-2 pt-[8vh] sm:p-4 sm:pt-[12vh]">
           <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden data-ending-style:scale-98 data-starting-style:scale-98">
             <Base.Title className="sr-only">Search</Base.Title>
-            <Finder onClose={onClose} />
+            <Finder {...finder} />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -32,8 +44,7 @@ export default function CommandPalette({ open, onClose }: { open: boolean; onClo
   );
 }
 
-function Finder({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState('');
+function Finder({ onClose, text, onText }: FinderProps) {
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const id = useId();
@@ -59,6 +70,7 @@ function Finder({ onClose }: { onClose: () => void }) {
         <input
           // biome-ignore lint/a11y/noAutofocus: the dialog was opened to type here
           autoFocus
+          data-palette
           role="combobox"
           aria-expanded
           aria-controls={`${id}-list`}
@@ -68,7 +80,7 @@ function Finder({ onClose }: { onClose: () => void }) {
           className="h-11 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-muted"
           value={text}
           onChange={event => {
-            setText(event.target.value);
+            onText(event.target.value);
             setAt(0);
           }}
           onKeyDown={onKeyDown}

@@ -9,6 +9,7 @@ import { Logo } from '../ui/logo.tsx';
 import { ThemeSwitch } from '../ui/theme.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ApprovalNotices } from './approval-notices.tsx';
+import { useEarlyTyping } from './early-typing.ts';
 import { Navigation } from './navigation.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
@@ -20,9 +21,14 @@ type Layer = 'search' | 'shortcuts' | null;
 
 export function Layout({ children }: { children: ReactNode }) {
   const [layer, setLayer] = useState<Layer>(null);
-  const close = () => setLayer(null);
+  const [sought, setSought] = useState('');
+  useEarlyTyping(layer === 'search', setSought);
+  const close = () => {
+    setLayer(null);
+    setSought('');
+  };
   useShortcuts({
-    search: () => setLayer(open => (open === 'search' ? null : 'search')),
+    search: () => (layer === 'search' ? close() : setLayer('search')),
     sheet: () => setLayer('shortcuts'),
   });
   const side = { onSearch: () => setLayer('search'), onShortcuts: () => setLayer('shortcuts') };
@@ -42,7 +48,7 @@ export function Layout({ children }: { children: ReactNode }) {
         {children}
       </main>
       <ApprovalNotices />
-      <CommandPalette open={layer === 'search'} onClose={close} />
+      <CommandPalette open={layer === 'search'} onClose={close} text={sought} onText={setSought} />
       <ShortcutSheet open={layer === 'shortcuts'} onClose={close} />
     </div>
   );
