@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { narrow } from '../src/client/client.ts';
+import { authorityBody, elsewhere, profileBody } from './authorities-world.ts';
 import type { Json } from './document.ts';
 import { type Answer, callService, type EngineName, loopbackWebhooks } from './harness.ts';
 import { issuerBody } from './leases-world.ts';
@@ -168,6 +169,10 @@ export const giving: Readonly<Record<string, Given>> = {
   'POST /v1/use-rules': { body: ({ secretId }) => ({ name: name(), secret_id: secretId, ...rule }) },
   'POST /v1/issuers': { body: ({ vaultId }) => issuerBody(vaultId, name()) },
   'PUT /v1/issuers/:id': { body: () => ({ max_ttl: 4_000 + ++names }) },
+  'POST /v1/authorities': { body: ({ vaultId }) => authorityBody(vaultId, name()) },
+  'PUT /v1/authorities/:id': { body: ({ standing }) => ({ certificate: standing.signedElsewhere }) },
+  'POST /v1/profiles': { body: ({ standing }) => profileBody(standing.authorities!, name()) },
+  'PUT /v1/profiles/:id': { body: () => ({ max_days: 1 + (++names % 90) }) },
   'PUT /v1/api-keys/:id': { body: world => ({ expiration_date: later(world) }) },
   'PUT /v1/access-keys/:id': { body: () => ({ rate_limit: 1_000 + ++names }) },
   'PUT /v1/public-tokens/:id': { body: world => ({ expiration_date: later(world) }) },
@@ -244,6 +249,8 @@ export async function startLasting(engine: EngineName): Promise<World> {
     vault_ids: [vaultId],
   });
   const webhook = { url: 'https://hooks.example.org/', events: ['resource.created'] };
+  const waiting = { ...authorityBody(vaultId, 'ca'), kind: 'intermediate' };
+  const { id: authorities, request } = await make('authorities', waiting);
   const standing = {
     agent: agent.token,
     secrets: (await make('secrets', { vault_id: vaultId, name: 'referred once', ...referring })).id,
@@ -256,6 +263,9 @@ export async function startLasting(engine: EngineName): Promise<World> {
     groups: (await make('groups', { name: 'Team' })).id,
     webhooks: (await make('webhooks', webhook)).id,
     issuers: (await make('issuers', issuerBody(vaultId, 'db'))).id,
+    authorities,
+    signedElsewhere: await (await elsewhere()).sign(request),
+    profiles: (await make('profiles', profileBody(authorities, 'services'))).id,
     'use-rules': (await make('use-rules', { name: 'calls', secret_id: secretId, ...rule })).id,
   };
   return { service, owner, vaultId, keyId, secretId, standing };

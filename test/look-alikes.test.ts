@@ -5,6 +5,7 @@ import { trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { skeletonOf } from '../src/contract/look-alikes.ts';
 import { looksAlikeWith } from '../src/domain/resources/look-alikes.ts';
+import { authorityBody } from './authorities-world.ts';
 import { Document, type Json } from './document.ts';
 import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 
@@ -91,7 +92,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
         generate: { key_type: 'OKP', curve: 'Ed25519' },
       });
       const identity_id = await made('/v1/identities', { name, method: 'secret_id', vault_ids: [vault_id] });
-      return { vault_id, secret_id, key_id, identity_id };
+      const authority_id = await made('/v1/authorities', authorityBody(vault_id, 'used'));
+      return { vault_id, secret_id, key_id, identity_id, authority_id };
     }
 
     const warned = ({ headers }: Answer) => headers.get('strongroom-warning') !== null;
@@ -124,6 +126,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
         }),
         true,
       ],
+      authorities: [({ vault_id }) => ({ vault_id, subject: 'CN=Root' }), true],
+      profiles: [({ authority_id }) => ({ authority_id, allowed_names: ['*.internal.example'] }), true],
       'use-rules': [
         ({ secret_id }) => ({
           secret_id,

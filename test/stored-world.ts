@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { Authenticator } from './authenticator.ts';
+import { authorityBody, profileBody } from './authorities-world.ts';
 import {
   type Answer,
   callService,
@@ -269,6 +270,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     });
     const issuer = await made('/v1/issuers', issuerBody(vault.id, `S db ${name}`));
     const lease = await leaseFor(access.token, issuer.name);
+    const authority = await made('/v1/authorities', authorityBody(vault.id, `ca ${name}`));
+    const profile = await made('/v1/profiles', profileBody(authority.id, `services ${name}`));
+    const certificate = await made(`/v1/profiles/${profile.id}/issue`, { names: ['api.internal.example'] });
     const approval = await approvalFor(agent.token);
     const proposal = await proposalIn(name);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
@@ -297,6 +301,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       rule,
       agent,
       issuer,
+      authority,
+      profile,
+      certificate,
       lease,
       approval,
       request,
@@ -337,6 +344,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
     await ok(owner, 'PUT', `/v1/issuers/${of.issuer.id}`, { name: `S changed ${name}` });
+    await ok(owner, 'PUT', `/v1/authorities/${of.authority.id}`, { name: `changed ca ${name}` });
+    await ok(owner, 'PUT', `/v1/profiles/${of.profile.id}`, { max_days: 7 });
+    await ok(owner, 'POST', `/v1/issued-certificates/${of.certificate.id}/revoke`);
     await ok(owner, 'POST', `/v1/leases/${of.lease}/revoke`);
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'POST', `/auth/role-requests/${of.request.id}/refuse`, {});

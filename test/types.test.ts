@@ -79,6 +79,7 @@ export const sealedColumns = {
   'approvals.request': true,
   'proposals.content': true,
   'issuers.content': true,
+  'authorities.key': true,
   'credentials.narrowing_key': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,

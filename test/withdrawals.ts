@@ -5,6 +5,7 @@ import { once } from '../src/base/memo.ts';
 import type { ActionThat } from '../src/contract/audit-actions.ts';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
+import { authorityBody, profileBody } from './authorities-world.ts';
 import { run } from './command.ts';
 import { type Answer, callService } from './harness.ts';
 import { issuerBody, startTarget } from './leases-world.ts';
@@ -150,6 +151,11 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
         (await callService(url, 'POST', `/v1/leases/${lease}/renew`, {}, await apiKey)).status,
     };
   };
+  const authority = async () =>
+    made('/v1/authorities', authorityBody((await vault()).id, unique('authority')));
+  const profile = async () => made('/v1/profiles', profileBody((await authority()).id, unique('profile')));
+  const issued = async () =>
+    made(`/v1/profiles/${(await profile()).id}/issue`, { names: ['api.internal.example'] });
   const goneOf = (lease: string) =>
     until(async () => (await owner.get(`/v1/leases/${lease}`)).body.state === 'gone');
   const webhook = async (url = 'https://hooks.invalid/') =>
@@ -252,6 +258,14 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     },
     'group.deleted': async () =>
       removing('/v1/groups', await made('/v1/groups', { name: unique('group'), grants: [], member_ids: [] })),
+    'authority.deleted': async () => removing('/v1/authorities', await authority()),
+    'authority.updated': async () => renaming('/v1/authorities', await authority()),
+    'profile.deleted': async () => removing('/v1/profiles', await profile()),
+    'profile.updated': async () => renaming('/v1/profiles', await profile()),
+    'issued-certificate.revoked': async () => {
+      const { id } = await issued();
+      return { withdraw: () => made(`/v1/issued-certificates/${id}/revoke`, undefined) };
+    },
     'group.updated': async () =>
       renaming('/v1/groups', await made('/v1/groups', { name: unique('group'), grants: [], member_ids: [] })),
     'identity.deleted': async () => {

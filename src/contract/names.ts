@@ -60,6 +60,13 @@ export const vaultPermissions = {
   'issuers:write': usersOfValues,
   'leases:read': everyone,
   'leases:write': givers,
+  'authorities:read': everyone,
+  'authorities:write': usersOfValues,
+  'profiles:read': everyone,
+  'profiles:write': usersOfValues,
+  'issued-certificates:read': everyone,
+  /** Issuing also requires `keys:use`, because it signs with the key of an authority. */
+  'issued-certificates:write': givers,
   'use-rules:read': everyone,
   'use-rules:write': usersOfValues,
   'approvals:read': [...overseers, 'editor'],
@@ -175,3 +182,17 @@ export const attentionKinds = [
   'unused',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
+
+/** Of a certificate that an authority here issued. */
+export const issuedStates = ['valid', 'expired', 'revoked'] as const;
+export type IssuedState = (typeof issuedStates)[number];
+
+/** Why a certificate was revoked, by the names of RFC 5280. */
+export const revocationReasons = [
+  'unspecified',
+  'key_compromise',
+  'affiliation_changed',
+  'superseded',
+  'cessation_of_operation',
+] as const;
+export type RevocationReason = (typeof revocationReasons)[number];

@@ -3,6 +3,11 @@ import { egressInto } from '../access/egress.ts';
 import { shownLinksWith } from '../logs/shown-links.ts';
 import { passwordPool } from '../material/password-pool.ts';
 import { accountsWith } from './accounts.ts';
+import { certificateAuthoritiesWith } from './authorities/authorities.ts';
+import { issuanceWith } from './authorities/issuance.ts';
+import { issuedCertificatesWith } from './authorities/issued-certificates.ts';
+import { profilesWith } from './authorities/profiles.ts';
+import { revocationListsWith } from './authorities/revocation-lists.ts';
 import { credentialsWith } from './credentials/credentials.ts';
 import { ownAccessKeysWith } from './credentials/own-access-keys.ts';
 import { identitiesWith } from './identities/identities.ts';
@@ -112,6 +117,7 @@ export function domainWith(given: DomainParts) {
   });
   const roleRequests = roleRequestsWith(parts, records, members);
   const proposals = proposalsWith(parts, records);
+  const issuance = issuanceWith(parts, records);
   const verifyLogs = verifyLogsWith({ ...parts, ledger });
   const { fetchDocument, oauthClients = { documents: [], mayFetch: false } } = given;
   const grantRecords = grantRecordsWith(parts, people);
@@ -163,6 +169,10 @@ export function domainWith(given: DomainParts) {
     useRules: rulesForUseWith(parts, records, egressInto(privateWebhooks)),
     issuers: credentialIssuersWith(parts, records, given.dial),
     leases: leasesWith(parts, records, given.dial),
+    authorities: certificateAuthoritiesWith(parts, records),
+    revocationLists: revocationListsWith(parts, records),
+    profiles: profilesWith(parts, records),
+    issuedCertificates: issuedCertificatesWith(parts, issuance),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,

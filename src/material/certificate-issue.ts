@@ -45,12 +45,12 @@ const maxDays = 36_500;
 const dayMs = 86_400_000;
 
 /** Loaded on first use: it takes a while, brings a global polyfill, and most servers never issue certificates. */
-async function library(): Promise<typeof X509> {
+export async function library(): Promise<typeof X509> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }
 
-type SigningAlgorithm = { name: string; hash?: string; namedCurve?: string };
+export type SigningAlgorithm = { name: string; hash?: string; namedCurve?: string };
 
 const curveHashes: Readonly<Record<string, string>> = {
   'P-256': 'SHA-256',
@@ -58,7 +58,7 @@ const curveHashes: Readonly<Record<string, string>> = {
   'P-521': 'SHA-512',
 };
 
-function signingAlgorithm({ keyType, curve }: KeyMaterial): SigningAlgorithm {
+export function signingAlgorithm({ keyType, curve }: KeyMaterial): SigningAlgorithm {
   if (keyType === 'RSA') return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
   if (curve === 'Ed25519') return { name: 'Ed25519' };
   const hash = keyType === 'EC' ? curveHashes[curve!] : undefined;
@@ -70,13 +70,13 @@ function signingAlgorithm({ keyType, curve }: KeyMaterial): SigningAlgorithm {
   return { name: 'ECDSA', hash, namedCurve: curve! };
 }
 
-interface Signer {
+export interface Signer {
   readonly material: KeyMaterial;
   readonly algorithm: SigningAlgorithm;
   readonly keys: webcrypto.CryptoKeyPair;
 }
 
-async function signerOf(privatePem: string): Promise<Signer> {
+export async function signerOf(privatePem: string): Promise<Signer> {
   const material = await importKey(privatePem);
   if (material.holds !== 'private') throw invalid('key_id', 'names a key without a private key');
   const algorithm = signingAlgorithm(material);
@@ -88,7 +88,11 @@ async function signerOf(privatePem: string): Promise<Signer> {
   };
 }
 
-function webKey(key: KeyObject, algorithm: SigningAlgorithm, usage: 'sign' | 'verify'): webcrypto.CryptoKey {
+export function webKey(
+  key: KeyObject,
+  algorithm: SigningAlgorithm,
+  usage: 'sign' | 'verify',
+): webcrypto.CryptoKey {
   // The private key is not exportable; the public key is written into the certificate.
   return key.toCryptoKey(algorithm, usage === 'verify', [usage]);
 }
@@ -176,7 +180,7 @@ async function authorityOf({ authorityPem, authorityPrivatePem }: ServerCertific
   return { issuer: parsed.tbs[4]!.raw, expiresAt: facts.expiresAt, authority };
 }
 
-function validity(start: Date, days: number): { notBefore: Date; notAfter: Date } {
+export function validity(start: Date, days: number): { notBefore: Date; notAfter: Date } {
   if (!Number.isInteger(days) || days < 1 || days > maxDays)
     throw invalid('days', `must be a whole number from 1 to ${maxDays}`);
   const from = Math.floor(start.getTime() / 1000) * 1000;
@@ -191,7 +195,7 @@ function validity(start: Date, days: number): { notBefore: Date; notAfter: Date 
  * Sixteen random bytes. In the first, the high bit is cleared and the next one set, so that the number is positive and
  * has full length.
  */
-function serialOf(given: string | undefined): string {
+export function serialOf(given: string | undefined): string {
   if (given !== undefined) {
     if (!/^(?!0+$)[0-7][0-9a-f](?:[0-9a-f]{2}){0,19}$/i.test(given))
       throw invalid('serial', 'must be a positive number in hex, of at most 20 bytes');
@@ -202,7 +206,7 @@ function serialOf(given: string | undefined): string {
   return bytes.toString('hex');
 }
 
-function jsonName(parts: readonly NamePart[]): X509.JsonName {
+export function jsonName(parts: readonly NamePart[]): X509.JsonName {
   // The generators accept the same as `Name` (JsonNameParams), although their types name only the more restrictive
   // form.
   const name: X509.JsonNameParams = parts.map(({ type, value, encoding }) => ({

@@ -37,6 +37,10 @@ export function workerPoolWith({
       selfSign: job('selfSign'),
       signingRequest: job('signingRequest'),
       operateKey: job('operateKey'),
+      issueRoot: job('issueRoot'),
+      issueIntermediate: job('issueIntermediate'),
+      issueEndCertificate: job('issueEndCertificate'),
+      issueList: job('issueList'),
     };
   };
   return { ...jobsOf(), of: jobsOf, close };

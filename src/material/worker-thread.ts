@@ -3,6 +3,7 @@
  * others wait.
  */
 import { carryOutJobs } from '../threads/pool.ts';
+import { issueEndCertificate, issueIntermediate, issueList, issueRoot } from './authority-issue.ts';
 import { importCertificatePem, importPkcs12, selfSign, signingRequest } from './certificate.ts';
 import { generateKey, importKey } from './key-material.ts';
 import { operateKey } from './operations/key-operations.ts';
@@ -16,6 +17,10 @@ const jobs = {
   selfSign,
   signingRequest,
   operateKey,
+  issueRoot,
+  issueIntermediate,
+  issueEndCertificate,
+  issueList,
 };
 export type Jobs = typeof jobs;
 

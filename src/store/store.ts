@@ -18,6 +18,7 @@ import { givenNames } from './lists/given-names.ts';
 import type { PostgresPlace } from './postgres/servers.ts';
 import { accounts } from './records/accounts.ts';
 import { approvals } from './records/approvals.ts';
+import { authorities, issuedCertificates, profiles } from './records/authorities.ts';
 import { credentials } from './records/credentials.ts';
 import { deliveries } from './records/deliveries.ts';
 import { deviceLogins } from './records/device-logins.ts';
@@ -206,6 +207,9 @@ function nounsOf(engine: Engine) {
     proposals: proposals(engine),
     issuers: issuers(engine),
     leases: leases(engine),
+    authorities: authorities(engine),
+    profiles: profiles(engine),
+    issuedCertificates: issuedCertificates(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

@@ -27,13 +27,20 @@ const endingLease: Again = async (domain, operator, id) => {
   await domain.leases.revoke(await domain.guard.admit(operator, 'leases:write'), id);
 };
 
+const revokingCertificate: Again = async (domain, operator, id) => {
+  const permit = await domain.guard.admit(operator, 'issued-certificates:write');
+  await domain.issuedCertificates.revoke(permit, id, { reason: 'unspecified' });
+};
+
 const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again | null>> = {
   'access-key.revoked': removing('access-keys', domain => domain.accessKeys),
   'api-key.revoked': removing('api-keys', domain => domain.apiKeys),
+  'authority.deleted': removing('authorities', domain => domain.authorities),
   'certificate.deleted': removing('certificates', domain => domain.certificates),
   'certificate.purged': removing('certificates', domain => domain.certificates, true),
   'group.deleted': removing('members', domain => domain.groups),
   'identity.deleted': removing('identities', domain => domain.identities),
+  'issued-certificate.revoked': revokingCertificate,
   'issuer.deleted': endingIssuer,
   'issuer.ended': endingIssuer,
   'key.deleted': removing('keys', domain => domain.keys),
@@ -44,6 +51,7 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
   'oauth-grant.ended': (domain, operator, id) => domain.oauth.grants.endBy(operator, id),
   // It may be the person's only way to sign in.
   'passkey.removed': null,
+  'profile.deleted': removing('profiles', domain => domain.profiles),
   'public-token.revoked': removing('public-tokens', domain => domain.publicTokens),
   'secret-id.revoked': removing('identities', domain => domain.secretIds),
   'secret.deleted': removing('secrets', domain => domain.secrets),

@@ -21,6 +21,7 @@ import type {
   PasskeyRow,
 } from '../../store/records/accounts.ts';
 import type { ApprovalRow } from '../../store/records/approvals.ts';
+import type { AuthorityRow, IssuedCertificateRow, ProfileRow } from '../../store/records/authorities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { DeviceLoginRow } from '../../store/records/device-logins.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
@@ -135,6 +136,9 @@ export function stampsWith(keyring: Keyring) {
     proposal: stamper<ProposalRow>('proposal', 'proposals'),
     issuer: stamper<IssuerRow>('issuer', 'issuers'),
     lease: stamper<LeaseRow>('lease', 'leases'),
+    authority: stamper<AuthorityRow>('authority', 'authorities'),
+    profile: stamper<ProfileRow>('profile', 'profiles'),
+    issuedCertificate: stamper<IssuedCertificateRow>('issued-certificate', 'issued_certificates'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

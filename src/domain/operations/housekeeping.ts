@@ -18,6 +18,9 @@ const approvalsPerStep = 1_000;
 const proposalsKept = 30 * 24 * 60 * 60 * 1000;
 const leasesKept = 30 * 24 * 60 * 60 * 1000;
 const leasesPerStep = 1_000;
+/** After they expired. */
+const certificatesKept = 90 * 24 * 60 * 60 * 1000;
+const certificatesPerStep = 1_000;
 const proposalsPerStep = 1_000;
 
 interface HousekeepingParts extends Parts {
@@ -40,6 +43,7 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
       await store.roleRequests.forget(aged() - approvalsKept, approvalsPerStep);
       const proposals = await store.proposals.forget(aged() - proposalsKept, proposalsPerStep);
       const leases = await store.leases.forget(aged() - leasesKept, leasesPerStep);
+      const issued = await store.issuedCertificates.forget(aged() - certificatesKept, certificatesPerStep);
       await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
@@ -54,7 +58,8 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
         minted === mintedPerStep ||
         approvals === approvalsPerStep ||
         proposals === proposalsPerStep ||
-        leases === leasesPerStep
+        leases === leasesPerStep ||
+        issued === certificatesPerStep
       );
     },
   };

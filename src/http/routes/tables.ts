@@ -2,6 +2,7 @@
 import type { Domain } from '../../domain/domain.ts';
 import type { AppParts } from '../surface/surface-parts.ts';
 import { accessRoutes } from './access.ts';
+import { authorityRoutes } from './authorities.ts';
 import { deviceLoginRoutes } from './device-login.ts';
 import { identityRoutes, loginRoutes } from './identities.ts';
 import { issuerRoutes } from './issuers.ts';
@@ -30,6 +31,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
     ...identityRoutes(domain),
     ...ruleRoutes(domain),
     ...issuerRoutes(domain),
+    ...authorityRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),

@@ -16,7 +16,9 @@ type Table =
   | 'identities'
   | 'resources'
   | 'use_rules'
-  | 'issuers';
+  | 'issuers'
+  | 'authorities'
+  | 'profiles';
 
 /** A row of a table, at one of its revisions. */
 interface RowAt {

@@ -28,6 +28,9 @@ export const revisedTables = [
   'proposals',
   'issuers',
   'leases',
+  'authorities',
+  'profiles',
+  'issued_certificates',
   'oauth_grants',
   'role_requests',
 ] as const satisfies readonly (keyof Schema)[];

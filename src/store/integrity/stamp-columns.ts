@@ -161,6 +161,24 @@ export const columns = {
     ...revised,
     ...each(ending, 'due_at', 'attempts', 'failing_since'),
   },
+  authorities: {
+    ...stamped('id', 'organization_id', 'vault_id', 'name', 'kind', 'parent_id', 'subject', 'key'),
+    ...stamped('public_pem', 'certificate', 'chain', 'request', 'expires_at', 'created_by'),
+    ...revised,
+    name_search: 'compared',
+  },
+  profiles: {
+    ...stamped('id', 'organization_id', 'vault_id', 'authority_id', 'name', 'allowed_names', 'max_days'),
+    ...stamped('usages', 'acme', 'created_by'),
+    ...revised,
+    name_search: 'compared',
+  },
+  issued_certificates: {
+    ...stamped('id', 'organization_id', 'vault_id', 'authority_id', 'profile_id', 'profile_name', 'serial'),
+    ...stamped('names', 'certificate', 'not_before', 'expires_at', 'requester_kind', 'requester_id'),
+    ...stamped('revoked_at', 'revocation_reason'),
+    ...revised,
+  },
   webhooks: {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),
     ...stamped('secret', 'secret_version', 'previous_secret', 'previous_until'),

@@ -32,6 +32,8 @@ const spaces = {
   stages: { from: sql`stages WHERE true`, within: 'organization_id' },
   webhooks: { from: sql`webhooks WHERE true`, within: 'organization_id' },
   issuers: { from: sql`issuers WHERE true`, within: 'vault_id' },
+  authorities: { from: sql`authorities WHERE true`, within: 'vault_id' },
+  profiles: { from: sql`profiles WHERE true`, within: 'vault_id' },
   'use-rules': { from: sql`use_rules WHERE true`, within: 'vault_id' },
 } as const satisfies Readonly<Record<string, Space>>;
 

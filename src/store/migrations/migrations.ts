@@ -23,6 +23,7 @@ import { references } from './023-references.ts';
 import { roleRequests } from './029-role-requests.ts';
 import { proposals } from './030-proposals.ts';
 import { leases } from './031-leases.ts';
+import { authorities } from './033-authorities.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -51,6 +52,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '029-role-requests': roleRequests,
   '030-proposals': proposals,
   '031-leases': leases,
+  '033-authorities': authorities,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

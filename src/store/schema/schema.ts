@@ -6,6 +6,7 @@
  */
 import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
+import type { AuthorityTable, IssuedCertificateTable, ProfileTable } from './authorities.ts';
 import type { Flag, Named, Owned } from './common.ts';
 import type { IssuerQueueTable, IssuerTable, LeaseTable } from './leases.ts';
 import type { LogTables } from './logs.ts';
@@ -321,6 +322,9 @@ export interface Schema extends LogTables, PeopleTables {
   issuers: IssuerTable;
   issuer_queues: IssuerQueueTable;
   leases: LeaseTable;
+  authorities: AuthorityTable;
+  profiles: ProfileTable;
+  issued_certificates: IssuedCertificateTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;

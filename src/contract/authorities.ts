@@ -1,0 +1,336 @@
+/**
+ * Request and response schemas for certificate authorities, the profiles by which they issue, and the certificates that
+ * they issued. The private key of an authority has no schema: it is never shown.
+ */
+import { z } from 'zod';
+import { isConstraint, isNamePattern } from './certificate-names.ts';
+import { pageQuery, recordTimes, searchQuery } from './common.ts';
+import { issuedStates, revocationReasons } from './names.ts';
+import { exampleTimes, exampleVaultId, pem } from './resource-fields.ts';
+import { arrayFrom, count, exactLine, exampleId, id, line, name, oneOf, timestamp } from './text.ts';
+
+const mostPermitted = 50;
+const mostAllowed = 100;
+const mostNames = 100;
+const longestSubject = 1_024;
+const mostYears = 30;
+const usualYears = 10;
+const mostDays = 90;
+const usualDays = 30;
+const longestName = 255;
+
+const nameText = exactLine(1, longestName);
+
+const authorityKey = z
+  .discriminatedUnion(
+    'key_type',
+    [
+      z.strictObject({ key_type: z.literal('EC'), curve: oneOf(['P-256', 'P-384', 'P-521']) }),
+      z.strictObject({
+        key_type: z.literal('RSA'),
+        key_size: z.literal([3072, 4096], { error: 'must be 3072 or 4096' }).default(3072),
+      }),
+      z.strictObject({
+        key_type: z.literal('OKP'),
+        curve: z.literal('Ed25519', { error: 'must be Ed25519' }),
+      }),
+    ],
+    { error: 'must name a key_type: EC, RSA or OKP' },
+  )
+  .meta({ id: 'AuthorityKey', example: { key_type: 'EC', curve: 'P-256' } });
+
+const permitted = arrayFrom(
+  1,
+  mostPermitted,
+  nameText.refine(isConstraint, { error: 'must be a domain, an IP address or a range such as 10.0.0.0/8' }),
+)
+  .nullable()
+  .describe(
+    'The only domains and addresses that certificates below it may have, written into its own certificate. Required for an intermediate; null for no constraints.',
+  );
+
+interface Placed {
+  readonly kind: 'root' | 'intermediate';
+  readonly parent_id?: string | undefined;
+  readonly permitted_names?: readonly string[] | null | undefined;
+}
+
+const parentOfRoot = ({ kind, parent_id }: Placed) => kind === 'intermediate' || parent_id === undefined;
+const constrained = ({ kind, parent_id, permitted_names }: Placed) =>
+  kind === 'root' || parent_id === undefined || permitted_names !== undefined;
+const constrainedElsewhere = ({ kind, parent_id, permitted_names }: Placed) =>
+  kind === 'root' || parent_id !== undefined || permitted_names === undefined;
+
+export const authorityCreate = z
+  .strictObject({
+    vault_id: id,
+    name,
+    kind: oneOf(['root', 'intermediate']).default('root'),
+    parent_id: id
+      .optional()
+      .describe(
+        'The authority that signs an intermediate. Without it, the answer has a request to be signed elsewhere.',
+      ),
+    subject: line(1, longestSubject).describe('Such as `CN=Example Root,O=Example`.'),
+    years: count(1, mostYears).default(usualYears).describe('How long its certificate is valid.'),
+    key: authorityKey.default({ key_type: 'EC', curve: 'P-256' }),
+    permitted_names: permitted.optional(),
+  })
+  .refine(parentOfRoot, { error: 'is only allowed for an intermediate', path: ['parent_id'] })
+  .refine(constrained, {
+    error: 'is required for an intermediate; null for no constraints',
+    path: ['permitted_names'],
+  })
+  .refine(constrainedElsewhere, {
+    error: 'can’t be set for a certificate that is signed elsewhere, whose authority decides it',
+    path: ['permitted_names'],
+  })
+  .meta({
+    id: 'AuthorityCreate',
+    example: {
+      vault_id: exampleVaultId,
+      name: 'root',
+      subject: 'CN=Example Root,O=Example',
+      years: 10,
+      key: { key_type: 'EC', curve: 'P-256' },
+    },
+  });
+export type AuthorityCreate = z.output<typeof authorityCreate>;
+
+export const authorityUpdate = z
+  .strictObject({
+    name: name.optional(),
+    certificate: pem
+      .optional()
+      .describe('The certificate of an intermediate that was signed elsewhere, with those above it, as PEM.'),
+  })
+  .meta({ id: 'AuthorityUpdate', example: { name: 'root-2026' } });
+export type AuthorityUpdate = z.output<typeof authorityUpdate>;
+
+export const authorityQuery = searchQuery.extend({
+  vault_id: id.optional().describe('Only authorities of this vault.'),
+});
+export type AuthorityQuery = z.output<typeof authorityQuery>;
+
+export const authority = z
+  .object({
+    id,
+    vault_id: id,
+    name: z.string(),
+    kind: z.enum(['root', 'intermediate']),
+    parent_id: id.nullable(),
+    subject: z.string(),
+    state: z
+      .enum(['active', 'expired', 'waiting'])
+      .describe('`waiting`: its request is to be signed elsewhere, and the certificate brought back.'),
+    key_type: z.enum(['EC', 'RSA', 'OKP']),
+    key_size: z.int(),
+    permitted_names: z.array(z.string()).nullable().describe('Null if its certificate has no constraints.'),
+    certificate: z.string().nullable().describe('As PEM.'),
+    request: z.string().nullable().describe('The signing request (CSR) of one that is signed elsewhere.'),
+    fingerprint: z.string().nullable().describe('SHA-256 of its certificate, in hex.'),
+    expires_at: timestamp.nullable(),
+    created_by: z.string(),
+    ...recordTimes,
+  })
+  .meta({
+    id: 'Authority',
+    description: 'A certificate authority. Its private key never leaves the service.',
+    example: {
+      id: exampleId,
+      vault_id: exampleVaultId,
+      name: 'root',
+      kind: 'root',
+      parent_id: null,
+      subject: 'CN=Example Root,O=Example',
+      state: 'active',
+      key_type: 'EC',
+      key_size: 256,
+      permitted_names: null,
+      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      request: null,
+      fingerprint: '7f9c2ba4e88f827d616045507605853ed73b8093f6efbc88eb1a6eacfa66ef26',
+      expires_at: '2036-11-15T09:30:00.000Z',
+      created_by: exampleId,
+      ...exampleTimes,
+    },
+  });
+export type Authority = z.output<typeof authority>;
+
+const allowedNames = arrayFrom(
+  1,
+  mostAllowed,
+  nameText.refine(isNamePattern, {
+    error:
+      'must be a host name, a pattern such as *.example.org or **.example.org, or an IP address or range',
+  }),
+).describe(
+  'Names that its certificates may have. `*.` stands for one label, `**.` for one or more; a wildcard certificate needs the same text as a pattern. IP addresses need an address or a range.',
+);
+
+const usages = arrayFrom(1, 2, oneOf(['server', 'client'])).refine(
+  list => new Set(list).size === list.length,
+  { error: 'must not contain doubles' },
+);
+const days = count(1, mostDays);
+
+export const profileCreate = z
+  .strictObject({
+    name,
+    authority_id: id,
+    allowed_names: allowedNames,
+    max_days: days.default(usualDays).describe('The longest life of its certificates.'),
+    usages: usages.default(['server', 'client']),
+  })
+  .meta({
+    id: 'ProfileCreate',
+    example: { name: 'services', authority_id: exampleId, allowed_names: ['**.internal.example'] },
+  });
+export type ProfileCreate = z.output<typeof profileCreate>;
+
+export const profileUpdate = z
+  .strictObject({
+    name: name.optional(),
+    allowed_names: allowedNames.optional(),
+    max_days: days.optional(),
+    usages: usages.optional(),
+  })
+  .meta({ id: 'ProfileUpdate', example: { max_days: 14 } });
+export type ProfileUpdate = z.output<typeof profileUpdate>;
+
+export const profileQuery = searchQuery.extend({
+  vault_id: id.optional().describe('Only profiles of this vault.'),
+  authority_id: id.optional().describe('Only profiles of this authority.'),
+});
+export type ProfileQuery = z.output<typeof profileQuery>;
+
+export const profile = z
+  .object({
+    id,
+    vault_id: id,
+    authority_id: id,
+    name: z.string(),
+    allowed_names: z.array(z.string()),
+    max_days: z.int(),
+    usages: z.array(z.enum(['server', 'client'])),
+    created_by: z.string(),
+    ...recordTimes,
+  })
+  .meta({
+    id: 'Profile',
+    description: 'Which certificates an authority issues: for which names, for how long and for what.',
+    example: {
+      id: exampleId,
+      vault_id: exampleVaultId,
+      authority_id: exampleId,
+      name: 'services',
+      allowed_names: ['**.internal.example'],
+      max_days: 30,
+      usages: ['server', 'client'],
+      created_by: exampleId,
+      ...exampleTimes,
+    },
+  });
+export type Profile = z.output<typeof profile>;
+
+const oneSource = ({ csr, names }: { csr?: unknown; names?: unknown }) =>
+  (csr === undefined) !== (names === undefined);
+const keyOfNames = ({ csr, key }: { csr?: unknown; key?: unknown }) => csr === undefined || key === undefined;
+
+export const certificateIssue = z
+  .strictObject({
+    csr: pem.optional().describe('A signing request, as PEM. Its names are those of the certificate.'),
+    names: arrayFrom(1, mostNames, nameText)
+      .optional()
+      .describe('Host names and IP addresses. The private key is then created here, and shown once.'),
+    key: authorityKey.optional().describe('The kind of key that is created; EC P-256 if omitted.'),
+    days: days.optional().describe('The longest life of the profile if omitted.'),
+  })
+  .refine(oneSource, { error: 'is required without names, and not allowed with them', path: ['csr'] })
+  .refine(keyOfNames, { error: 'is only allowed with names', path: ['key'] })
+  .meta({ id: 'CertificateIssue', example: { names: ['api.internal.example'] } });
+export type CertificateIssue = z.output<typeof certificateIssue>;
+
+const issuedFields = {
+  id,
+  vault_id: id,
+  authority_id: id,
+  profile_id: id,
+  profile: z.string().describe('The name of the profile.'),
+  serial: z.string().describe('In hex.'),
+  names: z.array(z.string()),
+  state: z.enum(issuedStates),
+  not_before: timestamp,
+  expires_at: timestamp,
+  requested_by: z.object({ kind: z.string(), id: z.string() }),
+  revoked_at: timestamp.nullable(),
+  revocation_reason: z.enum(revocationReasons).nullable(),
+  ...recordTimes,
+};
+
+const exampleIssued = {
+  id: exampleId,
+  vault_id: exampleVaultId,
+  authority_id: exampleId,
+  profile_id: exampleId,
+  profile: 'services',
+  serial: '5298eafad0c2446f7ba83d700098eacf',
+  names: ['api.internal.example'],
+  state: 'valid' as const,
+  not_before: '2026-11-15T09:30:00.000Z',
+  expires_at: '2026-12-15T09:30:00.000Z',
+  requested_by: { kind: 'api-key', id: exampleId },
+  revoked_at: null,
+  revocation_reason: null,
+  ...exampleTimes,
+};
+
+export const issuedCertificate = z
+  .object({ ...issuedFields, certificate: z.string().describe('As PEM.') })
+  .meta({
+    id: 'IssuedCertificate',
+    example: {
+      ...exampleIssued,
+      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+    },
+  });
+export type IssuedCertificate = z.output<typeof issuedCertificate>;
+
+export const newCertificate = z
+  .object({
+    id,
+    serial: issuedFields.serial,
+    names: issuedFields.names,
+    expires_at: timestamp,
+    certificate: z.string().describe('As PEM.'),
+    chain: z.string().describe('The certificates above it, as PEM.'),
+    private_key: z.string().optional().describe('If it was created here. It is not stored.'),
+  })
+  .meta({
+    id: 'NewCertificate',
+    example: {
+      id: exampleId,
+      serial: exampleIssued.serial,
+      names: exampleIssued.names,
+      expires_at: exampleIssued.expires_at,
+      certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      chain: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+      private_key: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+    },
+  });
+export type NewCertificate = z.output<typeof newCertificate>;
+
+export const issuedQuery = pageQuery.extend({
+  q: line(1, longestName).optional().describe('Part of a name.'),
+  vault_id: id.optional().describe('Only those of this vault.'),
+  authority_id: id.optional().describe('Only those of this authority.'),
+  profile_id: id.optional().describe('Only those of this profile.'),
+  requested_by: id.optional().describe('Only those that this caller or access key requested.'),
+  state: oneOf(issuedStates).optional(),
+});
+export type IssuedQuery = z.output<typeof issuedQuery>;
+
+export const certificateRevoke = z
+  .strictObject({ reason: oneOf(revocationReasons).default('unspecified') })
+  .meta({ id: 'CertificateRevoke', example: { reason: 'key_compromise' } });
+export type CertificateRevoke = z.output<typeof certificateRevoke>;

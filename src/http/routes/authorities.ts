@@ -1,0 +1,103 @@
+/** Certificate authorities, their profiles, and the certificates that they issued. */
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import * as authorities from '../../contract/authorities.ts';
+import { listOf } from '../../contract/common.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { toPem } from '../../material/pem.ts';
+import { collectionRoutes } from './collection.ts';
+import { type Permissions, type Route, route } from './route.ts';
+
+const pemType = 'application/x-pem-file';
+const chainType = 'application/pem-certificate-chain';
+const listType = 'application/pkix-crl';
+const bytes = z.string().meta({ format: 'binary' });
+
+export function authorityRoutes(domain: Domain): Route<Permissions>[] {
+  const { looksAlike, issuedCertificates: issued, revocationLists } = domain;
+  return [
+    ...collectionRoutes(looksAlike, {
+      name: 'authorities',
+      one: 'a certificate authority',
+      item: authorities.authority,
+      query: authorities.authorityQuery,
+      create: authorities.authorityCreate,
+      update: authorities.authorityUpdate,
+      gives: { all: ['authorities:write', 'keys:use'] },
+      service: domain.authorities,
+    }),
+    route('GET /v1/authorities/{id}/chain', {
+      operationId: 'getAuthorityChain',
+      summary: 'Get the certificate of an authority and those above it, as PEM, for clients to trust',
+      needs: { all: ['authorities:read'] },
+      answer: bytes,
+      answerTypes: [chainType],
+      handle: async ({ permits: [permit], id, reply }) =>
+        sent(reply, chainType, await domain.authorities.chain(permit, id)),
+    }),
+    route('GET /v1/authorities/{id}/crl', {
+      operationId: 'getRevocationList',
+      summary:
+        'Get the revocation list (CRL) of an authority; DER, or PEM if Accept prefers application/x-pem-file',
+      needs: { all: ['authorities:read'] },
+      answer: bytes,
+      answerTypes: [listType, pemType],
+      handle: async ({ permits: [permit], id, reply }) => {
+        const list = await revocationLists.get(permit, id);
+        const isPem = acceptsPem(reply.request.headers.accept);
+        return isPem ? sent(reply, pemType, toPem('X509 CRL', list)) : sent(reply, listType, list);
+      },
+    }),
+    ...collectionRoutes(looksAlike, {
+      name: 'profiles',
+      one: 'a profile for certificates',
+      item: authorities.profile,
+      query: authorities.profileQuery,
+      create: authorities.profileCreate,
+      update: authorities.profileUpdate,
+      gives: { all: ['profiles:write', 'keys:use'] },
+      service: domain.profiles,
+    }),
+    route('POST /v1/profiles/{id}/issue', {
+      operationId: 'issueCertificate',
+      summary:
+        'Issue a certificate, for a signing request or for names; a private key that is created is shown once',
+      needs: { together: ['issued-certificates:write', 'keys:use'] },
+      body: authorities.certificateIssue,
+      answer: authorities.newCertificate,
+      handle: ({ permits: [permit], id, body }) => issued.issue(permit, id, body),
+    }),
+    route('GET /v1/issued-certificates', {
+      operationId: 'listIssuedCertificates',
+      summary: 'List certificates that were issued, newest first',
+      needs: { all: ['issued-certificates:read'] },
+      query: authorities.issuedQuery,
+      answer: listOf(authorities.issuedCertificate),
+      handle: ({ permits: [permit], query }) => issued.list(permit, query),
+    }),
+    route('GET /v1/issued-certificates/{id}', {
+      operationId: 'getIssuedCertificate',
+      summary: 'Get a certificate that was issued',
+      needs: { all: ['issued-certificates:read'] },
+      answer: authorities.issuedCertificate,
+      handle: ({ permits: [permit], id }) => issued.get(permit, id),
+    }),
+    route('POST /v1/issued-certificates/{id}/revoke', {
+      operationId: 'revokeCertificate',
+      summary: 'Revoke a certificate: it is in the revocation list from then on',
+      needs: { all: ['issued-certificates:write'] },
+      body: authorities.certificateRevoke,
+      bodyOptional: true,
+      answer: authorities.issuedCertificate,
+      handle: ({ permits: [permit], id, body }) => issued.revoke(permit, id, body),
+    }),
+  ];
+}
+
+function sent(reply: FastifyReply, type: string, body: string | Buffer): FastifyReply {
+  return reply.header('content-type', type).send(body);
+}
+
+function acceptsPem(accept: string | undefined): boolean {
+  return accept !== undefined && /pem/i.test(accept) && !accept.includes(listType);
+}
