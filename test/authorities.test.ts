@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, createServer } from 'node:tls';
 import * as x509 from '@peculiar/x509';
+import { readBroughtBack } from '../src/material/authority-certificate.ts';
 import { authorityBody, dns, elsewhere, profileBody, requestFor } from './authorities-world.ts';
 import { enginesInTurn, type Service, startService } from './harness.ts';
 
@@ -160,6 +161,12 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal(active.body.state, 'active', active.text);
       const one = await issued({ names: ['a.internal.example'] }, id);
       await handshake(one, there.rootPem, 'a.internal.example');
+    });
+
+    it('reads at most ten certificates and 256 KiB of what is brought back', () => {
+      const brought = (pem: string) => () => readBroughtBack(pem, root.certificate, service.clock.now());
+      assert.throws(brought(root.certificate.repeat(11)), { reason: 'contains more than 10 PEM blocks' });
+      assert.throws(brought('x'.repeat(262_145)), { reason: 'is larger than 262144 bytes' });
     });
 
     it('lists revoked certificates, as DER or PEM, with a number that grows', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { once } from '../src/base/memo.ts';
+import { authorityBody, profileBody } from './authorities-world.ts';
 import type { Answer, Service } from './harness.ts';
 import { issuerBody, startTarget } from './leases-world.ts';
 import { Browser, password } from './people.ts';
@@ -102,6 +103,7 @@ export interface World {
   readonly identityId: string;
   readonly keyId: string;
   readonly secretId: string;
+  readonly authorityId: string;
   /** A vault with review. */
   readonly reviewedId: string;
   /** Makes a proposal there, in the name of somebody whom no key leads to; where there is a service to sign in to. */
@@ -131,12 +133,14 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_ids: [vault.body.id],
     names_only: true,
   });
+  const authority = await call('POST', '/v1/authorities', authorityBody(vault.body.id, unique('authority')));
   const reviewed = await call('POST', '/v1/vaults', { name: unique('reviewed'), review: true });
   return {
     reviewedId: reviewed.body.id,
     vaultId: vault.body.id,
     keyId: key.body.id,
     identityId: identity.body.id,
+    authorityId: authority.body.id,
     secretId: secret.body.id,
   };
 }
@@ -213,6 +217,7 @@ export async function realPath(call: Call, document: Document, operation: Operat
   if (collection === '/v1/webhook-deliveries') return path.replace('{id}', await aDelivery(call));
   if (collection === '/v1/leases') return path.replace('{id}', await world.lease!());
   if (collection === '/v1/proposals') return path.replace('{id}', await world.proposal!());
+  if (collection === '/v1/issued-certificates') return path.replace('{id}', await aCertificate(call, world));
   const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
   if (make === undefined) return path.replace('{id}', await newestOf(call, collection, world));
   const body = realBody(document.requestExample(make), world);
@@ -231,6 +236,12 @@ const nobodysDatabase = 'postgres://admin:password@127.0.0.1:2/app';
 async function aDelivery(call: Call): Promise<string> {
   const webhook = await call('POST', '/v1/webhooks', { url: nobodysUrl, events: ['resource.expired'] });
   return (await call('POST', `/v1/webhooks/${webhook.body.id}/test`)).body.id;
+}
+
+async function aCertificate(call: Call, { authorityId }: World): Promise<string> {
+  const profile = await call('POST', '/v1/profiles', profileBody(authorityId, unique('profile')));
+  const names = ['api.internal.example'];
+  return (await call('POST', `/v1/profiles/${profile.body.id}/issue`, { names })).body.id;
 }
 
 async function newestOf(call: Call, collection: string, { vaultId }: World): Promise<string> {
@@ -262,6 +273,7 @@ function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
   if (name === 'secret_ids') return [world.secretId];
+  if (name === 'authority_id') return world.authorityId;
   if (name === 'identity_id') return world.identityId;
   if (name === 'secret_id') return world.secretId;
   if (name === 'url') return String(value).startsWith('postgres') ? nobodysDatabase : nobodysUrl;

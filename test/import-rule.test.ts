@@ -60,6 +60,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     webhooks: ['kernel', 'resources'],
     identities: ['kernel', 'resources', 'credentials'],
     uses: ['kernel', 'resources', 'credentials', 'reads'],
+    authorities: ['kernel', 'resources'],
     issuing: ['kernel', 'resources', 'reads', 'uses'],
     people: ['kernel', 'resources', 'credentials'],
     sessions: ['kernel', 'resources', 'credentials', 'people'],

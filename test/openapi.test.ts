@@ -169,6 +169,22 @@ const operationIds = [
   'revealProposal',
   'confirmProposal',
   'rejectProposal',
+  'listAuthorities',
+  'getAuthority',
+  'createAuthority',
+  'updateAuthority',
+  'deleteAuthority',
+  'getAuthorityChain',
+  'getRevocationList',
+  'listProfiles',
+  'getProfile',
+  'createProfile',
+  'updateProfile',
+  'deleteProfile',
+  'issueCertificate',
+  'listIssuedCertificates',
+  'getIssuedCertificate',
+  'revokeCertificate',
 ];
 
 /** Whether a body has a field that says when something is to end, at any depth. */

@@ -46,6 +46,13 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'certificates list': () => oneOf(import('./keys/certificates.ts'), 'listCommand'),
     'certificates add': () => oneOf(import('./keys/certificates.ts'), 'addCommand'),
     'certificates renew': () => oneOf(import('./keys/certificates.ts'), 'renewCommand'),
+    'authorities list': () => oneOf(import('./keys/authorities.ts'), 'listCommand'),
+    'authorities create': () => oneOf(import('./keys/authorities.ts'), 'createCommand'),
+    'authorities complete': () => oneOf(import('./keys/authorities.ts'), 'completeCommand'),
+    'authorities trust': () => oneOf(import('./keys/authorities.ts'), 'trustCommand'),
+    'profiles list': () => oneOf(import('./keys/profiles.ts'), 'listCommand'),
+    'profiles create': () => oneOf(import('./keys/profiles.ts'), 'createCommand'),
+    'profiles issue': () => oneOf(import('./keys/profiles.ts'), 'issueCommand'),
   },
   'Let agents use secrets': {
     'use-rules list': () => oneOf(import('./agents/use-rules.ts'), 'listCommand'),

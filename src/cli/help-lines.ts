@@ -142,6 +142,34 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'certificates renew NAME FILE [flags]',
     summary: 'store the successor of a certificate, as a new version',
   },
+  'authorities list': {
+    usage: 'authorities list [flags]',
+    summary: 'print the certificate authorities of a vault',
+  },
+  'authorities create': {
+    usage: 'authorities create NAME [flags]',
+    summary: 'create a certificate authority',
+  },
+  'authorities complete': {
+    usage: 'authorities complete NAME FILE [flags]',
+    summary: 'bring back the certificate of an authority that was signed elsewhere',
+  },
+  'authorities trust': {
+    usage: 'authorities trust NAME [flags]',
+    summary: 'print the certificates by which clients trust an authority',
+  },
+  'profiles list': {
+    usage: 'profiles list [flags]',
+    summary: 'print the profiles for certificates of a vault',
+  },
+  'profiles create': {
+    usage: 'profiles create NAME --authority NAME --allow PATTERN [flags]',
+    summary: 'create a profile for certificates',
+  },
+  'profiles issue': {
+    usage: 'profiles issue PROFILE [NAME...] [flags]',
+    summary: 'issue a certificate',
+  },
   'use-rules list': {
     usage: 'use-rules list [flags]',
     summary: 'print the use rules of a vault',

@@ -78,8 +78,9 @@ export function element(tag: number, parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   const { length } = body;
   if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), body]);
-  const size = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...size]), body]);
+  const hex = length.toString(16);
+  const size = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+  return Buffer.concat([Buffer.from([tag, 0x80 | size.length]), size, body]);
 }
 
 /** The extensions of a certificate by their identifiers, from the elements of its body. */

@@ -15,7 +15,6 @@ import { newSerial, readAuthority } from '../../material/authority-issue.ts';
 import { checkNames } from '../../material/certificate.ts';
 import { constraintsInclude, constraintsOf } from '../../material/name-constraints.ts';
 import type { AuthorityRow } from '../../store/records/authorities.ts';
-import { retryingStale } from '../kernel/conflict-retries.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type Permit, vaultsAsked } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';

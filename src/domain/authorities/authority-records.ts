@@ -50,6 +50,7 @@ export function presentAuthority(row: AuthorityRow, now: number): Authority {
     key_size: facts.keySize,
     permitted_names: facts.permitted,
     certificate: row.certificate,
+    chain: row.chain,
     request: row.request,
     fingerprint: facts.fingerprint,
     expires_at: isoOrNull(row.expires_at),

@@ -50,7 +50,11 @@ export function issuanceWith({ store, stamps, workers, now, newId }: Parts, reco
     return stamps.authority.believe(found);
   }
 
-  function lifeOf(authority: AuthorityRow, profile: ProfileRow, { days = profile.max_days, until }: Requested) {
+  function lifeOf(
+    authority: AuthorityRow,
+    profile: ProfileRow,
+    { days = profile.max_days, until }: Requested,
+  ) {
     const begin = Math.floor(now() / second) * second;
     const wanted = begin + Math.min(days, profile.max_days) * day;
     const end = Math.min(wanted, authority.expires_at!, until ?? Number.POSITIVE_INFINITY);

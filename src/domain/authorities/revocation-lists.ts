@@ -5,17 +5,23 @@
  */
 import { Failure } from '../../contract/errors.ts';
 import type { RevocationReason } from '../../contract/names.ts';
+import { toPem } from '../../material/pem.ts';
 import type { AuthorityRow, IssuedCertificateRow } from '../../store/records/authorities.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
 import type { Records } from '../resources/records.ts';
 import { openAuthorityKey } from './authority-records.ts';
 
+export interface RevocationList {
+  readonly der: Buffer;
+  readonly pem: string;
+}
+
 interface Kept {
   /** Of which revisions it is. */
   readonly of: string;
   readonly until: number;
-  readonly list: Promise<Buffer>;
+  readonly list: Promise<RevocationList>;
 }
 
 const keptFor = 3_600_000;
@@ -36,7 +42,7 @@ export function revocationListsWith(parts: Parts, records: Records) {
   const { store, stamps, guard, workers, now } = parts;
   const kept = new Map<string, Kept>();
 
-  async function sign(row: AuthorityRow, revoked: readonly IssuedCertificateRow[]): Promise<Buffer> {
+  async function sign(row: AuthorityRow, revoked: readonly IssuedCertificateRow[]): Promise<RevocationList> {
     const { sealer } = await records.vaultById(row.organization_id, row.vault_id);
     const at = Math.floor(now() / second) * second;
     const list = await workers.issueList(
@@ -52,10 +58,11 @@ export function revocationListsWith(parts: Parts, records: Records) {
         })),
       },
     );
-    return Buffer.from(list);
+    const der = Buffer.from(list);
+    return { der, pem: toPem('X509 CRL', der) };
   }
 
-  async function listOf(row: AuthorityRow): Promise<Buffer> {
+  async function listOf(row: AuthorityRow): Promise<RevocationList> {
     if (row.certificate === null) throw new Failure('NOT_FOUND');
     const found = await store.issuedCertificates.revoked(row.id, now());
     const revoked = found.map(stamps.issuedCertificate.believe);
@@ -70,11 +77,9 @@ export function revocationListsWith(parts: Parts, records: Records) {
   }
 
   return {
-    /** As DER. */
-    async get(permit: Permit<'authorities:read'>, id: string): Promise<Buffer> {
+    async get(permit: Permit<'authorities:read'>, id: string): Promise<RevocationList> {
       const found = await store.authorities.byId(permit.caller.organizationId, id);
       return listOf(stamps.authority.believe(await guard.found(permit, found, found?.vault_id)));
     },
-    listOf,
   };
 }

@@ -4,14 +4,16 @@ import { z } from 'zod';
 import * as authorities from '../../contract/authorities.ts';
 import { listOf } from '../../contract/common.ts';
 import type { Domain } from '../../domain/domain.ts';
-import { toPem } from '../../material/pem.ts';
 import { collectionRoutes } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
 const pemType = 'application/x-pem-file';
 const chainType = 'application/pem-certificate-chain';
 const listType = 'application/pkix-crl';
-const bytes = z.string().meta({ format: 'binary' });
+const chain = z.string().meta({ example: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' });
+const list = z
+  .string()
+  .meta({ format: 'binary', example: '-----BEGIN X509 CRL-----\n…\n-----END X509 CRL-----\n' });
 
 export function authorityRoutes(domain: Domain): Route<Permissions>[] {
   const { looksAlike, issuedCertificates: issued, revocationLists } = domain;
@@ -30,7 +32,7 @@ export function authorityRoutes(domain: Domain): Route<Permissions>[] {
       operationId: 'getAuthorityChain',
       summary: 'Get the certificate of an authority and those above it, as PEM, for clients to trust',
       needs: { all: ['authorities:read'] },
-      answer: bytes,
+      answer: chain,
       answerTypes: [chainType],
       handle: async ({ permits: [permit], id, reply }) =>
         sent(reply, chainType, await domain.authorities.chain(permit, id)),
@@ -40,12 +42,12 @@ export function authorityRoutes(domain: Domain): Route<Permissions>[] {
       summary:
         'Get the revocation list (CRL) of an authority; DER, or PEM if Accept prefers application/x-pem-file',
       needs: { all: ['authorities:read'] },
-      answer: bytes,
+      answer: list,
       answerTypes: [listType, pemType],
       handle: async ({ permits: [permit], id, reply }) => {
-        const list = await revocationLists.get(permit, id);
+        const { der, pem } = await revocationLists.get(permit, id);
         const isPem = acceptsPem(reply.request.headers.accept);
-        return isPem ? sent(reply, pemType, toPem('X509 CRL', list)) : sent(reply, listType, list);
+        return isPem ? sent(reply, pemType, pem) : sent(reply, listType, der);
       },
     }),
     ...collectionRoutes(looksAlike, {
