@@ -6,8 +6,8 @@ import { backupToFile, bytesIn, type Taken } from '../src/backup/backup.ts';
 import type { OpenKeyring, Restored } from '../src/backup/load-and-verify.ts';
 import { restoreTo } from '../src/backup/restore.ts';
 import { type AgeIdentity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
-import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
-import { locationOf, rootKeySource } from '../src/service/opening/open-data.ts';
+import { locationOf } from '../src/service/opening/open-data.ts';
+import { keyringWrapperOf } from '../src/service/opening/root-key-sources.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { type DataPlace, readConfig } from '../src/service/settings/config.ts';
 import type { EngineName } from './harness.ts';
@@ -19,7 +19,7 @@ export const identity: AgeIdentity = identityFrom(pair.identity)!;
 export const configOf = (place: readonly string[]): DataPlace => readConfig(serveOptions, place, {});
 
 export function openerOf(config: DataPlace): OpenKeyring {
-  const wrapper = new KeyringWrapper(rootKeySource(config));
+  const wrapper = keyringWrapperOf(config);
   return stored => wrapper.unwrap(stored);
 }
 

@@ -31,6 +31,8 @@ describe('a file that a flag names and that can’t be used', () => {
     'certificates add': ['name', '/dev/null', '--vault', 'v'],
     'log stream': ['--to', '-', '--once'],
     'root-key rotate': [],
+    'root-key add': ['shamir'],
+    'root-key remove': ['0a1b2c3d'],
     run: ['--', 'true'],
     use: ['NAME', 'https://example.org/'],
     'use-rules add': ['NAME'],

@@ -79,7 +79,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     dialect: ['listener', 'surface', 'vault', 'routes'],
     gateway: ['listener', 'surface', 'vault'],
   },
-  keyring: { sealing: [], age: [], 'root-key': ['sealing'] },
+  keyring: { sealing: [], age: [], 'root-key': ['sealing', 'age'], slots: ['sealing', 'root-key'] },
   service: {
     settings: [],
     opening: ['settings'],

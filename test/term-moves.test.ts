@@ -15,6 +15,7 @@ const termOf = (sealed: string) => Number(sealed.split(' ')[0]);
 
 interface Ring {
   readonly terms: readonly { readonly id: number }[];
+  readonly slots: readonly [];
   readonly term: number;
 }
 
@@ -37,7 +38,11 @@ let member: { email: string } | undefined;
 let rotation: Rotation;
 let rewrappers: ReturnType<typeof rewrappersWith>;
 
-const ringOf = (ids: readonly number[]): Ring => ({ terms: ids.map(id => ({ id })), term: ids.at(-1)! });
+const ringOf = (ids: readonly number[]): Ring => ({
+  terms: ids.map(id => ({ id })),
+  term: ids.at(-1)!,
+  slots: [],
+});
 const stored = (provider: string, ids: readonly number[]) =>
   Buffer.from(JSON.stringify({ provider, wrapped: JSON.stringify(ids) }));
 const open = (bytes: Uint8Array) => JSON.parse(JSON.parse(Buffer.from(bytes).toString()).wrapped) as number[];

@@ -284,6 +284,10 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     'keyring.root_key_changed': async () => ({
       withdraw: () => command(['root-key', 'rotate', '--new-root-key-file', join(service.data, 'new.key')]),
     }),
+    'keyring.slot_removed': async () => {
+      const { stdout } = await run(['root-key', 'add', 'shamir', '--json', ...service.place]);
+      return { withdraw: () => command(['root-key', 'remove', JSON.parse(stdout).slot]) };
+    },
     'keyring.terms_retired': async () => ({ withdraw: () => command(['keyring', 'rotate']) }),
     'lease.ended': async () => {
       const { lease, renewed } = await leased();

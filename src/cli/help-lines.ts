@@ -390,6 +390,26 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'backup FILE|- [flags]',
     summary: 'take an encrypted backup while the service runs, and verify it',
   },
+  'root-key list': {
+    usage: 'root-key list [flags]',
+    summary: 'list the slots of the root key',
+  },
+  'root-key add': {
+    usage: 'root-key add PROVIDER [flags]',
+    summary: 'add a slot: another way to open the data',
+  },
+  'root-key remove': {
+    usage: 'root-key remove ID [flags]',
+    summary: 'remove a slot: it no longer opens the data',
+  },
+  'root-key test': {
+    usage: 'root-key test [flags]',
+    summary: 'try each slot, as the next start would',
+  },
+  'root-key drill': {
+    usage: 'root-key drill [flags]',
+    summary: 'prove that the slots recover the data, and record it',
+  },
   'root-key rotate': {
     usage: 'root-key rotate [flags]',
     summary: 'protect the keyring with a new root key or passphrase',

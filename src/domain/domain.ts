@@ -32,6 +32,7 @@ import { logsWith } from './operations/logs.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
 import { readersWith } from './operations/readers.ts';
 import { retentionWith } from './operations/retention.ts';
+import { rootKeySlotsWith } from './operations/root-key-slots.ts';
 import { rotationWith } from './operations/rotation.ts';
 import { stageTakeoverWith } from './operations/stage-takeover.ts';
 import { timelineWith } from './operations/timeline.ts';
@@ -194,5 +195,6 @@ export function domainWith(given: DomainParts) {
     noteTimeline: timelineWith(parts),
     /** Only for the operator; not passed to any surface. */
     rotation: rotationWith({ ...parts, wrapper }),
+    rootKeySlots: rootKeySlotsWith({ ...parts, wrapper }),
   };
 }

@@ -7,7 +7,7 @@
  *                       -> chain key   (the log's links)
  *                       -> log key     (Ed25519, signs the log's checkpoints)
  *
- * Key bytes leave this folder in one form only: wrapped with the root key. (A keyring handed to another thread stays in
+ * Key bytes leave this folder in one form only: wrapped with the root key, or with those of several slots. (A keyring handed to another thread stays in
  * the memory of the process.) `seal` and `open` take the place of the value; the same bytes can't be opened anywhere
  * else. The code calls a keyring version a term. `rotate` starts a new one; earlier ones stay until `retire` names them,
  * because something may still need them. `adopt` brings a running process up to date with both.
@@ -40,6 +40,7 @@ import {
   withLength,
 } from './sealing/envelope.ts';
 import { pooledRandom } from './sealing/randomness.ts';
+import type { HeldSlot } from './slots/slot.ts';
 
 /** The place of a value. All of it is bound into the ciphertext. */
 export interface SealedPlace {
@@ -76,6 +77,8 @@ interface KeyringContents {
   readonly rowKey: string;
   readonly chainKey: string;
   readonly logKey: string;
+  /** The slots of the root key. Missing if the keyring has a single root key. */
+  readonly slots?: readonly HeldSlot[];
 }
 
 /** The contents of a keyring, for passing it from one thread of a process to another. Only `Keyring` can read it. */
@@ -163,6 +166,16 @@ export class Keyring {
   /** All versions in the keyring, oldest first; the last one is current. */
   get terms(): readonly Term[] {
     return this.#contents.terms.map(({ id, started = null }) => ({ id, started }));
+  }
+
+  /** The slots for which it is sealed; none if it has a single root key. Other slots are not believed. */
+  get slots(): readonly HeldSlot[] {
+    return this.#contents.slots ?? [];
+  }
+
+  /** Returns the same keyring for other slots. */
+  withSlots(slots: readonly HeldSlot[]): Keyring {
+    return new Keyring({ ...this.#contents, slots }, this.#random);
   }
 
   /** Returns the same keyring with a new current version. Everything sealed before can still be opened. */

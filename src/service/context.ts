@@ -13,7 +13,8 @@ import type { StartThread } from '../threads/thread.ts';
 import { checkBackups } from './backups/scheduled-backups.ts';
 import { addressAdvice, checkListener, isEncrypted } from './listener/listening.ts';
 import type { Tls } from './listener/tls.ts';
-import { type OpenParts, openData, withAskedPassphrase } from './opening/open-data.ts';
+import { type OpenParts, openData } from './opening/open-data.ts';
+import { withAskedPassphrase } from './opening/root-key-sources.ts';
 import { Management } from './planes/management.ts';
 import type { ManagementData, PlaneData } from './planes/messages.ts';
 import { Uses } from './planes/uses.ts';
@@ -69,6 +70,7 @@ async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServePar
       writer: opened.store.writerPort?.() ?? null,
       keyring: opened.keyring.handOver(),
       storedKeyring: opened.storedKeyring,
+      slot: opened.wrapper.handOver(),
       signed: opened.signed,
       movedClock: parts.movedClock ?? null,
       meter: meters.uses.buffer,

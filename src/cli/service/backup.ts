@@ -18,8 +18,8 @@ import type { OpenKeyring, Restored, Watcher } from '../../backup/load-and-verif
 import { createDurably } from '../../base/durable-file.ts';
 import { newKeyPair } from '../../keyring/age/keys.ts';
 import { RootKeyError } from '../../keyring/root-key/root-key.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
-import { locationOf, requireDatabase, rootKeySource } from '../../service/opening/open-data.ts';
+import { locationOf, requireDatabase } from '../../service/opening/open-data.ts';
+import { keyringWrapperOf } from '../../service/opening/root-key-sources.ts';
 import { placeOptions } from '../../service/settings/command-options.ts';
 import { type DataPlace, flag, readConfigOf, UsageError } from '../../service/settings/config.ts';
 import { counted } from '../../service/settings/report.ts';
@@ -148,7 +148,7 @@ export function sourceOf(file: string): AsyncIterable<Uint8Array> {
 }
 
 function keyringOpener(place: DataPlace): OpenKeyring {
-  const wrapper = new KeyringWrapper(rootKeySource(place));
+  const wrapper = keyringWrapperOf(place);
   return stored => wrapper.unwrap(stored);
 }
 

@@ -1,12 +1,12 @@
 /** `strongroom migrate`: migrates a database without serving it, or tries the migration without changing it. */
 import { tmpdir } from 'node:os';
 import { inScratch } from '../../backup/backup.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { isMarked } from '../../logs/chain.ts';
 import { databaseSource } from '../../logs/source.ts';
 import { verifyLogs } from '../../logs/verify.ts';
 import { withStrongroom } from '../../service/opening/open.ts';
-import { locationOf, requireDatabase, rootKeySource } from '../../service/opening/open-data.ts';
+import { locationOf, requireDatabase } from '../../service/opening/open-data.ts';
+import { keyringWrapperOf } from '../../service/opening/root-key-sources.ts';
 import { placeOptions } from '../../service/settings/command-options.ts';
 import { databasePath, flag, inData, readConfig, UsageError } from '../../service/settings/config.ts';
 import { counted, Refusal } from '../../service/settings/report.ts';
@@ -83,7 +83,7 @@ async function proven(config: MigrateConfig, trial: Snapshot) {
   const stored = await trial.keyring.read();
   if (stored === undefined)
     throw new Refusal('the database contains no keyring: there is nothing to migrate');
-  const keyring = await new KeyringWrapper(rootKeySource(config)).unwrap(stored);
+  const keyring = await keyringWrapperOf(config).unwrap(stored);
   const { entries, findings } = await verifyLogs(databaseSource(trial), {
     publicKey: keyring.logPublicKey,
     hasMark: (hash, mark) => isMarked(keyring, hash, mark),

@@ -113,6 +113,8 @@ const givesNothing = {
   ],
   'is the operator’s, or the service’s own': [
     'keyring.root_key_changed',
+    'keyring.slot_added',
+    'keyring.slot_removed',
     'keyring.terms_retired',
     'member.recovered',
   ],

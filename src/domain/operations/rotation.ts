@@ -5,21 +5,17 @@
  * looks the same to callers afterwards, but has a new revision. A row that isn't as it was written is left alone and
  * keeps its term from being retired.
  */
-import type { Caller } from '../../access/caller.ts';
-import type { Sealed } from '../../base/bytes.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { Keyring, Term } from '../../keyring/keyring.ts';
+import type { Term } from '../../keyring/keyring.ts';
 import { RootKeyError } from '../../keyring/root-key/root-key.ts';
 import { parentMark, Unsealable } from '../../keyring/sealing/envelope.ts';
 import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { type TermHolder, termHolders } from '../../store/records/keyring.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
-import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { keyringChangesWith, type Operator } from './keyring-changes.ts';
 import { rewrappersWith } from './rewrapping.ts';
 
-type Operator = (organizationId: string) => Caller;
 export type Counts = Readonly<Record<TermHolder, number>>;
 
 export interface RotationState {
@@ -55,24 +51,9 @@ export type Rotation = ReturnType<typeof rotationWith>;
 const batch = 50;
 
 export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }) {
-  const { store, keyring, guard, keyringSync, wrapper, now } = parts;
+  const { store, keyring, keyringSync, wrapper, now } = parts;
   const rewrappers = rewrappersWith(parts);
-
-  async function load(): Promise<{ stored: Sealed; ring: Keyring }> {
-    const stored = await storedKeyring(store);
-    return { stored, ring: await wrapper.unwrap(stored) };
-  }
-
-  async function tell(operator: Operator, verb: AuditAction, details: object, change: Change): Promise<void> {
-    const organizations = (await store.organizations.all()).map(({ id }) => id);
-    await guard.operate([operator(''), ...organizations.map(operator)], verb, {
-      subject: { type: 'keyring', id: keyring.deployment, name: 'keyring' },
-      details: { ...details },
-      statements: change,
-      touches: [keyringTouch],
-    });
-    await keyringSync.refresh();
-  }
+  const { load, tell } = keyringChangesWith(parts);
 
   function begin(operator: Operator, newTerm: boolean | undefined): Promise<boolean> {
     return retryingStale(async () => {
@@ -147,12 +128,14 @@ export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }
     },
 
     /**
-     * Wraps the same keyring with another root key: until then the old one opens it, afterwards the new one. `to`
+     * Wraps the same keyring, which has no slots, with another root key: until then the old one opens it, afterwards the new one. `to`
      * returns a new wrapper each time, so that the result is proven to open before it is stored.
      */
     async changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void> {
       await retryingStale(async () => {
         const { stored, ring } = await load();
+        if (ring.slots.length > 0)
+          throw new RootKeyError('the root key has slots: add one, and remove another');
         const after = await to().wrap(ring);
         if (await to().opens(stored)) throw new RootKeyError('the new root key is already in use');
         await to().unwrap(after);
@@ -163,8 +146,6 @@ export function rotationWith(parts: Parts & { readonly wrapper: KeyringWrapper }
     },
   };
 }
-
-type Change = Parameters<Parts['guard']['operate']>[2]['statements'];
 
 /** A row that can't be verified or opened counts as damaged; any other error ends the run, which can be repeated. */
 function asDamage(error: unknown): false {

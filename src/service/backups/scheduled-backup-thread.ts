@@ -2,15 +2,15 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { backupToFile } from '../../backup/backup.ts';
 import { recipientsOf } from '../../backup/recipients.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { threadData, toStarter } from '../../threads/thread.ts';
-import { locationOf, rootKeySource } from '../opening/open-data.ts';
+import { locationOf } from '../opening/open-data.ts';
+import { keyringWrapperOf } from '../opening/root-key-sources.ts';
 import { messageOf } from '../settings/report.ts';
 import type { BackupJob, BackupServices } from './scheduled-backups.ts';
 
-const { place, file, encryptedFor, startedAt } = threadData<BackupJob>();
+const { place, file, slot, encryptedFor, startedAt } = threadData<BackupJob>();
 const begun = performance.now();
-const wrapper = new KeyringWrapper(rootKeySource(place));
+const wrapper = keyringWrapperOf(place).takeOver(slot);
 const parts = {
   location: locationOf(place, false),
   recipients: recipientsOf(encryptedFor),

@@ -9,6 +9,8 @@ import { BackupSchedule } from '../../backup/schedule.ts';
 import type { Failure } from '../../contract/errors.ts';
 import type { About } from '../../contract/overview.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
+import type { OpenedSlot } from '../../keyring/slots/slot.ts';
+import type { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { startThread, threadFile } from '../../threads/thread.ts';
 import { type DataPlace, type ServeConfig, UsageError } from '../settings/config.ts';
 
@@ -16,6 +18,8 @@ import { type DataPlace, type ServeConfig, UsageError } from '../settings/config
 export interface BackupJob {
   readonly place: DataPlace;
   readonly file: string;
+  /** The slot that the service has opened; null if the root key has none. */
+  readonly slot: OpenedSlot | null;
   readonly encryptedFor: EncryptedFor;
   /** The start time, by the service's clock. */
   readonly startedAt: number;
@@ -29,10 +33,16 @@ const file = threadFile(import.meta.url, 'scheduled-backup-thread');
 /** In MB. Rows are read in small batches, so a thread that needs more has a fault. */
 const largestHeap = 256;
 
+interface BackedUp {
+  readonly keyring: Pick<Keyring, 'stamp'>;
+  readonly wrapper: Pick<KeyringWrapper, 'handOver'>;
+  readonly now: () => number;
+}
+
 /** Null if no backups are configured. Throws if the configuration is invalid. */
 export function backupScheduleOf(
   config: ServeConfig,
-  { keyring, now }: { readonly keyring: Pick<Keyring, 'stamp'>; readonly now: () => number },
+  { keyring, wrapper, now }: BackedUp,
   report: (line: string) => void,
 ): BackupSchedule | null {
   const folder = config['backup-to'];
@@ -45,7 +55,10 @@ export function backupScheduleOf(
     now,
     report,
     markOf: fields => Buffer.from(keyring.stamp('backup', fields)).toString('base64url'),
-    take: (file, stopping) => takeInThread({ place: config, file, encryptedFor, startedAt: now() }, stopping),
+    take: (file, stopping) => {
+      const slot = wrapper.handOver();
+      return takeInThread({ place: config, file, slot, encryptedFor, startedAt: now() }, stopping);
+    },
   });
 }
 

@@ -4,9 +4,9 @@
  */
 import { once } from '../../base/memo.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { openSnapshot, peekKeyring, type Snapshot } from '../../store/store.ts';
-import { locationOf, requireDatabase, rootKeySource } from '../opening/open-data.ts';
+import { locationOf, requireDatabase } from '../opening/open-data.ts';
+import { keyringWrapperOf } from '../opening/root-key-sources.ts';
 import type { ServeConfig } from '../settings/config.ts';
 import { messageOf, UsageError } from '../settings/report.ts';
 import { NotChecked } from './check.ts';
@@ -30,7 +30,7 @@ export function examined(config: ServeConfig, now: () => number) {
     const stored = await peekKeyring(location);
     if (stored === undefined)
       throw new UsageError('the database contains no keyring: start the service once');
-    return new KeyringWrapper(rootKeySource(config)).unwrap(stored);
+    return keyringWrapperOf(config).unwrap(stored);
   });
   /** The service that answers at the configured address; null if there is none. */
   const answering = once(() => askService(config));

@@ -4,20 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline/promises';
 import type { Sealed } from '../../base/bytes.ts';
 import { clockWith, type SignedTime } from '../../base/clock.ts';
-import { once } from '../../base/memo.ts';
 import { idGenerator } from '../../contract/id.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
 import type { ReadingParts } from '../../domain/reading.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import { Keyring } from '../../keyring/keyring.ts';
-import { keyFile } from '../../keyring/root-key/key-file.ts';
-import { passphrase } from '../../keyring/root-key/passphrase.ts';
-import { RootKeyError, type RootKeySource } from '../../keyring/root-key/root-key.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { RootKeyError } from '../../keyring/root-key/root-key.ts';
+import type { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { Meter } from '../../metrics/meter.ts';
 import { addressIn } from '../../store/postgres/address.ts';
 import {
@@ -30,14 +25,8 @@ import {
   type Snapshot,
   type Store,
 } from '../../store/store.ts';
-import {
-  type DataPlace,
-  databasePath,
-  inData,
-  type RootKeyPlace,
-  type ServeConfig,
-  UsageError,
-} from '../settings/config.ts';
+import { type DataPlace, databasePath, inData, type ServeConfig, UsageError } from '../settings/config.ts';
+import { keyringWrapperOf } from './root-key-sources.ts';
 import { checkClock, checkDatabase, signedTime } from './start-checks.ts';
 
 /** A snapshot of the logs, which can be verified without any secret key. */
@@ -58,8 +47,6 @@ export async function requireData(place: DataPlace): Promise<void> {
     throw new UsageError(`${place['database-url'] === null ? '--data' : '--database-url'} contains no data`);
 }
 
-type Ask = () => Promise<string>;
-
 /** Settings of a serving process; other commands have none of these. */
 export type ServePlace = Partial<Omit<ServeConfig, keyof DataPlace>>;
 
@@ -77,6 +64,8 @@ export interface OpenParts {
   readonly passwordCosts?: PasswordCosts | undefined;
   /** Refuses a database that `serve` would refuse, because it is older than the kept checkpoint. */
   readonly isChecked?: boolean;
+  /** A wrapper that has already opened the keyring, with shares that were given one by one. */
+  readonly wrapper?: KeyringWrapper | undefined;
 }
 
 /** The basis of a domain: store, keyring and clock. */
@@ -94,10 +83,11 @@ export async function openData(
   place: DataPlace & ServePlace,
   serves: boolean,
   wall: () => number,
-  { elapsed = () => performance.now(), report = () => {}, isChecked = serves }: OpenParts,
+  parts: OpenParts,
   sibling: Sibling | null = null,
 ): Promise<Opened> {
-  const wrapper = new KeyringWrapper(rootKeySource(place));
+  const { elapsed = () => performance.now(), report = () => {}, isChecked = serves } = parts;
+  const wrapper = parts.wrapper ?? keyringWrapperOf(place);
   refuseOrphan(place);
   const location = locationOf(place, serves);
   const opened = await openKeyring(place, wrapper, location);
@@ -167,21 +157,6 @@ export function locationOf(place: DataPlace, serves: boolean): Location {
   return { engine: 'postgres', url, listenUrl, passwordFile, environment: place.postgresEnvironment };
 }
 
-/** The source of the root key, from the flags. */
-export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
-  const file = place['passphrase-file'];
-  if (file !== null) return passphrase(() => readPassphrase(file));
-  if (place['passphrase-prompt']) return passphrase(once(ask));
-  if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
-  return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
-}
-
-function readPassphrase(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch(cause => {
-    throw new RootKeyError(`the passphrase file ${file} can’t be read`, cause);
-  });
-}
-
 /** A write-ahead log without its database means a partly moved database: a new database would hide the loss. */
 function refuseOrphan(place: DataPlace): void {
   if (place['database-url'] !== null || existsSync(databasePath(place))) return;
@@ -209,28 +184,4 @@ async function createKeyring(store: Store, wrapper: KeyringWrapper): Promise<Ope
   // Another process may have been faster: the stored keyring counts.
   const storedKeyring = (await store.keyring.read())!;
   return { keyring: await wrapper.unwrap(storedKeyring), storedKeyring };
-}
-
-/** The same settings with the passphrase, asked for if necessary, because the threads of a service need it again. */
-export async function withAskedPassphrase<P extends RootKeyPlace>(place: P): Promise<P> {
-  if (!place['passphrase-prompt'] || place['passphrase-file'] !== null) return place;
-  return { ...place, 'passphrase-prompt': false, passphrase: await askPassphrase() };
-}
-
-/** Asks twice, because a typing error in a new passphrase would make the data inaccessible. */
-export async function askNewPassphrase(): Promise<string> {
-  const first = await askPassphrase('New passphrase');
-  if (first !== (await askPassphrase('Repeat passphrase')))
-    throw new RootKeyError('the passphrases do not match');
-  return first;
-}
-
-async function askPassphrase(question = 'Passphrase'): Promise<string> {
-  if (!process.stdin.isTTY) throw new RootKeyError('a terminal is required to ask for a passphrase');
-  process.stderr.write(`${question}: `);
-  const prompt = createInterface({ input: process.stdin, terminal: true });
-  const line = await prompt.question('');
-  prompt.close();
-  process.stderr.write('\n');
-  return line;
 }

@@ -15,6 +15,7 @@ import type { AskedOperation } from '../../domain/uses/operation-uses.ts';
 import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
 import type { Timeouts } from '../../http/listener/server.ts';
 import type { HandedKeyring } from '../../keyring/keyring.ts';
+import type { OpenedSlot } from '../../keyring/slots/slot.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
 import type { SentFailure } from '../../threads/failures.ts';
 import type { ServeConfig } from '../settings/config.ts';
@@ -81,6 +82,8 @@ export interface PlaneData {
   readonly writer: MessagePort | null;
   readonly keyring: HandedKeyring;
   readonly storedKeyring: Uint8Array;
+  /** The slot of the root key that the reading plane has opened; null if there are none. */
+  readonly slot: OpenedSlot | null;
   /** The signed time from which the clock continues. */
   readonly signed: SignedTime | null;
   readonly movedClock: SharedArrayBuffer | null;

@@ -3,10 +3,10 @@ import type { Sealed } from '../../base/bytes.ts';
 import { clockWith, wallClock } from '../../base/clock.ts';
 import { idGenerator } from '../../contract/id.ts';
 import { Keyring } from '../../keyring/keyring.ts';
-import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { Meter } from '../../metrics/meter.ts';
 import { openStore, type Sibling } from '../../store/store.ts';
-import { locationOf, type Opened, rootKeySource } from '../opening/open-data.ts';
+import { locationOf, type Opened } from '../opening/open-data.ts';
+import { keyringWrapperOf } from '../opening/root-key-sources.ts';
 import type { PlaneData } from './messages.ts';
 
 export async function openInPlane(
@@ -22,7 +22,7 @@ export async function openInPlane(
   return {
     store,
     keyring: Keyring.takeOver(data.keyring),
-    wrapper: new KeyringWrapper(rootKeySource(config)),
+    wrapper: keyringWrapperOf(config).takeOver(data.slot),
     storedKeyring: data.storedKeyring as Sealed,
     ...clock,
     newId: idGenerator(clock.now),

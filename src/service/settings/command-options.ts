@@ -5,6 +5,7 @@ import type { Keep } from '../../backup/schedule.ts';
 import { isThisMachine } from '../../base/this-machine.ts';
 import { mostEnterpriseLimit } from '../../contract/access.ts';
 import { type ClientDocument, clientDocument } from '../../contract/oauth.ts';
+import { transitAddress } from '../../egress/transit-address.ts';
 import { recipientFrom } from '../../keyring/age/keys.ts';
 import { addressIn } from '../../store/postgres/address.ts';
 import { choice, flag, isHttpUrl, list, type Option, serviceUrl, text, textOr, whole } from './options.ts';
@@ -47,6 +48,15 @@ function clientsIn(content: string): readonly ClientDocument[] {
   }
 }
 
+/** A token must not travel in the clear, except on this machine. */
+function transitKey(given: string): string {
+  const { protocol, hostname } = URL.parse(given) ?? {};
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isThisMachine(hostname!));
+  if (!isSafe || transitAddress(given, 'encrypt') === null)
+    throw new Error('must be the address of a key, such as https://HOST/v1/transit/keys/NAME');
+  return given;
+}
+
 /** The location of the data and its root key, for every command that uses them. */
 export const placeOptions = {
   data: textOr('data', 'DIR', 'the data folder (default: ./data)'),
@@ -68,6 +78,14 @@ export const placeOptions = {
     'protect the keyring with the passphrase in FILE instead of a root key file',
   ),
   'passphrase-prompt': flag('ask for the passphrase on the terminal at startup'),
+  'transit-key': text(
+    'URL',
+    'open the transit slot of the root key with this key of another vault (https://HOST/v1/transit/keys/NAME)',
+    transitKey,
+  ),
+  'transit-token-file': text('FILE', 'the file with the token for --transit-key; read for each call'),
+  'age-identity-file': text('FILE', 'open an age slot of the root key with the private keys in FILE'),
+  'share-file': text('FILE', 'open a slot of the root key with the shares in FILE'),
 };
 
 const newDatabase = flag('create a new database although a root key already exists');

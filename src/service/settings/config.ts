@@ -37,7 +37,8 @@ export type ServeConfig = ValuesOf<typeof serveOptions> & DataPlace & Environmen
 export type RootKeyPlace = Pick<
   DataPlace,
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
->;
+> &
+  Partial<Pick<DataPlace, 'transit-key' | 'transit-token-file' | 'age-identity-file' | 'share-file'>>;
 
 type Config<O extends Options> = ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
 
