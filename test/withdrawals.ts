@@ -23,6 +23,7 @@ export interface Prepared {
   readonly close?: () => Promise<void>;
 }
 
+const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPKSUTyz1HwHReFVvD5obVsALAgJRNarH4TRpNePnAS';
 const newPassword = 'another horse battery staple';
 
 export function withdrawalsIn(service: EmptyService, owner: Browser) {
@@ -54,6 +55,19 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
   const key = async () => {
     const generate = { key_type: 'EC', curve: 'P-256' };
     return made('/v1/keys', { vault_id: (await vault()).id, name: unique('k'), generate });
+  };
+  const sshAuthority = async () => {
+    const generate = { key_type: 'OKP', curve: 'Ed25519' };
+    const said = { vault_id: (await vault()).id, name: unique('ca'), generate, exportable: false };
+    const { id } = await made('/v1/keys', said);
+    const ssh = { types: ['user'], principals: ['*'], max_valid_for: 60 };
+    await put(`/v1/keys/${id}`, { ssh });
+    const token = await apiKey;
+    const asked = async (url: string) => {
+      const body = { public_key: sshKey, type: 'user', principals: ['root'] };
+      return (await callService(url, 'POST', `/v1/keys/${id}/ssh-certificate`, body, token)).status;
+    };
+    return { id, asked };
   };
   const certificate = async () => {
     const { id, vault_id } = await key();
@@ -281,6 +295,19 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     'issuer.updated': async () => renaming('/v1/issuers', await issuer()),
     'key.deleted': async () => removing('/v1/keys', await key()),
     'key.purged': async () => removing('/v1/keys', await key(), true),
+    'key.ssh_restored': async () => {
+      const { id } = await sshAuthority();
+      await made(`/v1/keys/${id}/ssh-revocations`, { serials: ['7'] });
+      return { withdraw: () => made(`/v1/keys/${id}/ssh-revocations`, { serials: ['7'], undo: true }) };
+    },
+    'key.ssh_revoked': async () => {
+      const { id } = await sshAuthority();
+      return { withdraw: () => made(`/v1/keys/${id}/ssh-revocations`, { serials: ['7'] }) };
+    },
+    'key.ssh_updated': async () => {
+      const { id, asked } = await sshAuthority();
+      return { withdraw: () => put(`/v1/keys/${id}`, { ssh: null }), asked };
+    },
     'keyring.root_key_changed': async () => ({
       withdraw: () => command(['root-key', 'rotate', '--new-root-key-file', join(service.data, 'new.key')]),
     }),

@@ -3,7 +3,7 @@
  * require no lookups, and the proof of its identity, because a decision is valid only as long as that proof is.
  */
 import type { KeyNarrowing } from '../contract/restrictions.ts';
-import { type KeyOperation, openOperations } from '../contract/use-names.ts';
+import { type GrantedOperation, openOperations } from '../contract/use-names.ts';
 import { type Grant, grantOfRole, type ResourceKind } from './policy.ts';
 
 export { type ResourceKind, resourceKinds } from './policy.ts';
@@ -105,7 +105,7 @@ export interface Reader {
   /** Whether it may use secrets and keys through their use rules. This does not let it read more. */
   readonly mayUse: boolean;
   /** The operations with keys that it may do; null for those that need only what it can read. */
-  readonly operations: readonly KeyOperation[] | null;
+  readonly operations: readonly GrantedOperation[] | null;
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
@@ -131,10 +131,10 @@ export function readerSeesKind(reader: Pick<Reader, 'kinds'>, kind: ResourceKind
 /** Whether it may do this with the keys that it sees. A names-only key reads no public key, so it needs to be told. */
 export function readerMayOperate(
   { operations, namesOnly }: Pick<Reader, 'operations' | 'namesOnly'>,
-  operation: KeyOperation,
+  operation: GrantedOperation,
 ): boolean {
   if (operations !== null) return operations.includes(operation);
-  return !namesOnly && openOperations.includes(operation);
+  return !namesOnly && openOperations.some(one => one === operation);
 }
 
 export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boolean {

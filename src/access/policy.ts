@@ -13,7 +13,7 @@ import {
   scopeNames,
   vaultPermissions,
 } from '../contract/names.ts';
-import type { KeyOperation } from '../contract/use-names.ts';
+import type { GrantedOperation } from '../contract/use-names.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];
@@ -206,7 +206,7 @@ export interface Shown {
   readonly namesOnly: boolean;
   readonly mayUse: boolean;
   /** Operations with keys; null for those that need no permission beyond reading. */
-  readonly operations?: readonly KeyOperation[] | null;
+  readonly operations?: readonly GrantedOperation[] | null;
 }
 
 /** One public key, with its name and dates. */

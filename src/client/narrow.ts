@@ -5,7 +5,18 @@
  */
 import { wrong } from './request.ts';
 
-export type KeyOperation = 'sign' | 'verify' | 'decrypt' | 'encrypt' | 'wrap' | 'unwrap' | 'mac' | 'rewrap';
+const keyOperations = [
+  'sign',
+  'verify',
+  'decrypt',
+  'encrypt',
+  'wrap',
+  'unwrap',
+  'mac',
+  'rewrap',
+  'ssh-certificate',
+] as const;
+export type KeyOperation = (typeof keyOperations)[number];
 
 /** Each field restricts the key further; an omitted field changes nothing. */
 export interface Restrictions {
@@ -41,7 +52,6 @@ const accessKey = /^sr_vault_[0-9A-Za-z]{71}$/;
 const narrowedKey = /^sr_narrow_[0-9A-Za-z]{72,}$/;
 const [longest, mostRestrictions, mostEntries, longestEntry] = [2048, 8, 50, 255];
 const kinds = ['secret', 'key', 'certificate'];
-const keyOperations = ['sign', 'verify', 'decrypt', 'encrypt', 'wrap', 'unwrap', 'mac', 'rewrap'];
 /** Characters that hide, reorder or break text. */
 const unsafe = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u;
 const stretch = 32;
@@ -105,7 +115,8 @@ function written(given: Restrictions) {
     may_use: mayUse,
     names: names && texts('names', names, text => !unsafe.test(text)),
     names_only: namesOnly,
-    operations: operations && texts('operations', operations, text => keyOperations.includes(text)),
+    operations:
+      operations && texts('operations', operations, text => keyOperations.some(one => one === text)),
   };
   if (Object.values(members).every(value => value === undefined)) throw wrong('nothing is restricted');
   return members;

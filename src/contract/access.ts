@@ -4,7 +4,7 @@ import { recordTimes, searchQuery } from './common.ts';
 import { grantedRoleNames, planNames, roleNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { arrayUpTo, count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
-import { keyOperations } from './use-names.ts';
+import { grantedOperations } from './use-names.ts';
 
 export { type Plan, planNames, scopeNames } from './names.ts';
 
@@ -93,7 +93,7 @@ export const namePatterns = listOfAtMost(50, line(1, 255)).meta({
   example: ['DATABASE_*'],
 });
 export const cidrs = listOfAtMost(50, line(1, 64));
-export const operations = listOfAtMost(keyOperations.length, oneOf(keyOperations));
+export const operations = listOfAtMost(grantedOperations.length, oneOf(grantedOperations));
 
 /** The restrictions that an access key can have. */
 export const accessKeyRestrictions = {

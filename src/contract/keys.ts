@@ -12,6 +12,7 @@ import {
   passphrase,
   pem,
 } from './resource-fields.ts';
+import { sshProfile } from './ssh.ts';
 import { count, flag, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export { keyTypes } from './names.ts';
@@ -109,6 +110,12 @@ export const keyUpdate = z
     min_version: count(1, 1_000_000_000)
       .optional()
       .describe('The oldest version that still verifies and decrypts.'),
+    ssh: sshProfile
+      .nullable()
+      .optional()
+      .describe(
+        'Within these bounds the key signs SSH certificates, and nothing else. It must not be exportable. Requires `keys:use` too.',
+      ),
   })
   .refine(datesInOrder, orderError)
   .meta({ id: 'KeyUpdate', example: { expiration_date: '2027-01-31T00:00:00Z' } });
@@ -143,6 +150,7 @@ const exampleKey = {
   version: 1,
   min_version: 1,
   operations: { sign: ['ES256'], verify: ['ES256'] },
+  ssh: null,
   public_pem: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
 };
 
@@ -167,6 +175,9 @@ export const key = z
     operations: z
       .record(z.string(), z.array(z.enum(keyAlgorithms)))
       .describe('What the key can do without leaving the service, and with which algorithms.'),
+    ssh: sshProfile
+      .nullable()
+      .describe('The bounds within which it signs SSH certificates; null if it signs none.'),
     public_pem: z.string().describe('The public key, as SPKI; empty for a symmetric key.'),
   })
   .meta({ id: 'Key', description: 'A key without its private key material.', example: exampleKey });

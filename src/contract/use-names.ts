@@ -16,6 +16,9 @@ export const keyOperations = [
   'rewrap',
 ] as const;
 export type KeyOperation = (typeof keyOperations)[number];
+/** What the restriction `operations` of an access key can name. */
+export const grantedOperations = [...keyOperations, 'ssh-certificate'] as const;
+export type GrantedOperation = (typeof grantedOperations)[number];
 export const ruledOperations = ['sign', 'verify', 'decrypt'] as const;
 export type RuledOperation = (typeof ruledOperations)[number];
 /** What an access key may do without the restriction `operations`. Anyone with the public key could do both. */

@@ -53,6 +53,7 @@ import { namedSecretsWith } from './resources/named-secrets.ts';
 import { proposalsWith } from './resources/proposals.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
+import { sshAuthoritiesWith } from './resources/ssh-authorities.ts';
 import { stagesWith } from './resources/stages.ts';
 import { usedByWith } from './resources/used-by.ts';
 import { usedKeysWith } from './resources/used-keys.ts';
@@ -100,6 +101,7 @@ export function domainWith(given: DomainParts) {
   const keys = keysWith(parts, records);
   const usedKeys = usedKeysWith(parts, records);
   const certificates = certificatesWith(parts, records);
+  const sshAuthorities = sshAuthoritiesWith(parts, records);
   const approvals = approvalsWith(parts, records);
   const organizations = organizationsWith(parts);
   const groups = groupsWith(parts, records);
@@ -146,6 +148,7 @@ export function domainWith(given: DomainParts) {
     vaults,
     secrets,
     usedKeys,
+    sshAuthorities,
     usedBy: usedByWith(parts, records),
     manySecrets: manySecretsWith(parts, records, secrets),
     comparisons,

@@ -79,11 +79,13 @@ export function quoted(text: string): string {
 }
 
 const longestText = 256;
+/** For text whose parts are bounded, and of which nothing may be missing. */
+export const longestFullText = 1_024;
 
 /**
  * Replaces control characters and bidirectional marks, and limits the length, so that an entry stays one readable line.
  */
-export function logText(text: string): string {
-  if (text.length <= longestText && plain.test(text)) return text;
-  return text.slice(0, longestText).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\uFFFD');
+export function logText(text: string, longest = longestText): string {
+  if (text.length <= longest && plain.test(text)) return text;
+  return text.slice(0, longest).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\uFFFD');
 }

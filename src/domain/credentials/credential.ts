@@ -8,7 +8,7 @@ import type { Reader, ResourceKind } from '../../access/caller.ts';
 import type { Action, Shown } from '../../access/policy.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing, Restriction } from '../../contract/restrictions.ts';
-import { type KeyOperation, openOperations } from '../../contract/use-names.ts';
+import { type GrantedOperation, openOperations } from '../../contract/use-names.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 
 export const credentialKinds = {
@@ -28,7 +28,7 @@ export interface Restrictions {
   readonly names?: readonly string[] | null;
   readonly names_only?: boolean;
   readonly may_use?: boolean;
-  readonly operations?: readonly KeyOperation[] | null;
+  readonly operations?: readonly GrantedOperation[] | null;
   readonly cidrs?: readonly string[] | null;
   readonly rate_limit?: number | null;
   /** For an access key: the one that it was created with. It sees what that one sees, and ends with it. */
@@ -179,7 +179,7 @@ function remainingOperations(
   const named = restrictions.flatMap(({ operations }) => (operations === undefined ? [] : [operations]));
   if (operations === null && named.length === 0) return null;
   const held = operations ?? (namesOnly ? [] : openOperations);
-  const kept = keepsUse ? held : held.filter(one => openOperations.includes(one));
+  const kept = keepsUse ? held : held.filter(one => openOperations.some(open => open === one));
   return kept.filter(one => named.every(list => list.includes(one)));
 }
 

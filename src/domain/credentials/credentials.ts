@@ -30,7 +30,7 @@ import type { SearchQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { keyAttributes } from '../resources/keys.ts';
+import { keyAttributes } from '../resources/key-attributes.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundIn } from '../resources/subject.ts';
 import { type Restrictions, shownBy } from './credential.ts';

@@ -2,7 +2,7 @@
 import { type Failure, statusOf } from '../../contract/errors.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
-import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
+import { isSuccess, logText, longestFullText, type RequestEntry } from '../../logs/entries.ts';
 import type { Owner } from '../credentials/authentication.ts';
 import type { Contained } from './answer-cache.ts';
 import type { RequestFacts } from './vault-request.ts';
@@ -14,6 +14,8 @@ export interface Findings {
   credentialId: string | null;
   narrowing: KeyNarrowing | null;
   requested: string;
+  /** Whether what is requested is recorded at greater length. */
+  isFull: boolean;
   contained: readonly Contained[];
   organizationId: string | null;
   vaultId: string | null;
@@ -30,6 +32,7 @@ export function newFindings({ requestId }: RequestFacts): Findings {
     credentialId: null,
     narrowing: null,
     requested: '',
+    isFull: false,
     contained: none,
     organizationId: null,
     vaultId: null,
@@ -63,7 +66,7 @@ export function entryOf(request: RequestFacts, findings: Findings, status: numbe
     vault_id: vaultId,
     access_key_id: credentialId,
     narrowing: narrowing ?? undefined,
-    requested: logText(requested),
+    requested: findings.isFull ? logText(requested, longestFullText) : logText(requested),
     tool: request.tool,
     user_agent: logText(request.sender.userAgent),
     duration_ms: Math.round((performance.now() - started) * 1000) / 1000,

@@ -9,7 +9,7 @@ import { envLine } from '../../contract/env-file.ts';
 import { invalid } from '../../contract/errors.ts';
 import { changesWhatRuns } from '../../contract/variable-names.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
-import { heldBy, keyAttributes } from '../resources/keys.ts';
+import { heldBy, keyAttributes } from '../resources/key-attributes.ts';
 import type { Templates, VaultAnswer } from './answer-cache.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import {

@@ -13,7 +13,8 @@ import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-
 import { auditedText } from '../../store/integrity/audited.ts';
 import type { ResourceRow, ResourceWithValue } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { heldBy, keyAttributes, notExportable } from '../resources/keys.ts';
+import { heldBy, keyAttributes } from '../resources/key-attributes.ts';
+import { notExportable } from '../resources/keys.ts';
 import { nextChangeOf, type State, stateAt } from '../resources/lifecycle.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';

@@ -12,7 +12,7 @@ import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { certificateAttributes } from './certificate-attributes.ts';
-import { type KeyAttributes, keptOf, keyAttributes, newKeyResource } from './keys.ts';
+import { type KeyAttributes, keptOf, keyAttributes, newKeyResource } from './key-attributes.ts';
 import { stateAt } from './lifecycle.ts';
 import type { Records, Revise } from './records.ts';
 import { type MayWrite, notFoundAs, revealedOf } from './subject.ts';
@@ -130,7 +130,7 @@ export function certificateKeysWith({ guard, now, newId }: Parts, records: Recor
       throw invalid('version', 'is for a private key that is not in this vault');
     const change: Revise = (before, { sealer }) => ({
       value: records.openValue(before, sealer, earlier.value, earlier.version),
-      attributes: { ...attributesIn(earlier), min_version: undefined, ...keptOf(key) },
+      attributes: { ...attributesIn(earlier), ...keptOf(key) },
     });
     return newVersion(permit, key, change, 'key.rolled_back');
   }

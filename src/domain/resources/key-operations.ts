@@ -19,7 +19,13 @@ import type { KeyInput, KeyOutput, KeyVersion } from '../../material/operations/
 import { notDecrypted } from '../../material/operations/refusals.ts';
 import type { ResourceRow, ResourceWithValue } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { abilitiesIn, isSymmetric, type KeyAttributes, keyAttributes, minVersionOf } from './keys.ts';
+import {
+  abilitiesIn,
+  isSymmetric,
+  type KeyAttributes,
+  keyAttributes,
+  minVersionOf,
+} from './key-attributes.ts';
 import type { Records } from './records.ts';
 import type { OpenVault } from './sealing.ts';
 

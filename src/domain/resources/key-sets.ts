@@ -1,8 +1,8 @@
 /** The public keys of a key as a JSON Web Key Set: all versions that still verify, the newest first. */
 import { publicJwk } from '../../material/jwk.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
+import { type KeyAttributes, keyAttributes, minVersionOf } from './key-attributes.ts';
 import { kidOf } from './key-operations.ts';
-import { type KeyAttributes, keyAttributes, minVersionOf } from './keys.ts';
 import type { Records } from './records.ts';
 
 /** A key that is rotated more often must raise its lowest version. */

@@ -3,8 +3,8 @@ import { createPublicKey } from 'node:crypto';
 import { iso } from '../../contract/text.ts';
 import type { KeyOperation } from '../../contract/use-names.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
+import { abilitiesIn, heldBy, type KeyAttributes, keyAttributes, minVersionOf } from './key-attributes.ts';
 import { mostInSet } from './key-sets.ts';
-import { abilitiesIn, heldBy, type KeyAttributes, keyAttributes, minVersionOf } from './keys.ts';
 import type { Records } from './records.ts';
 
 export type KeyVersions = Awaited<ReturnType<typeof keyVersionsOf>>;

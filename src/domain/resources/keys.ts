@@ -4,7 +4,6 @@
  */
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import { abilitiesOf } from '../../contract/key-abilities.ts';
 import {
   type Key,
   type KeyCreate,
@@ -22,15 +21,31 @@ import type { WorkerPool } from '../../material/worker-pool.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
+import {
+  abilitiesIn,
+  heldBy,
+  isSymmetric,
+  type KeyAttributes,
+  keptOf,
+  keyAttributes,
+  minVersionOf,
+  newKeyResource,
+} from './key-attributes.ts';
 import type { Labelled } from './lookup.ts';
-import type { Records } from './records.ts';
+import type { Records, Revise } from './records.ts';
 import { checkDates } from './secrets.ts';
+import { authorityOf, withSshProfile } from './ssh-profiles.ts';
 import { revealedOf } from './subject.ts';
-import type { NewResource } from './writes.ts';
 
 export type Keys = ReturnType<typeof keysWith>;
 
 export function keysWith({ guard, workers }: Parts, records: Records) {
+  /** A profile decides what others may have signed, so setting one takes the permission to use the key. */
+  async function mayProfile(permit: Permit<'keys:write'>, id: string): Promise<void> {
+    const { vault_id } = await records.find(permit, 'key', id);
+    await guard.mayShow(permit.caller, ['keys:use'], [vault_id]);
+  }
+
   return {
     ...records.collectionOf('key', presentKey),
 
@@ -50,13 +65,15 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
     },
 
     async update(permit: Permit<'keys:write'>, id: string, body: KeyUpdate): Promise<Key> {
-      const revised = await records.revise(permit, 'key', id, row => {
+      const { name, tags, activation_date, expiration_date, ssh } = body;
+      if (ssh !== undefined) await mayProfile(permit, id);
+      const change: Revise = row => {
         checkDates(row, body);
-        const { name, tags, activation_date, expiration_date } = body;
         const dates = { activationDate: activation_date, expirationDate: expiration_date };
-        return { name, tags, ...dates, attributes: withMinVersion(row, body.min_version) };
-      });
-      return presentKey(revised);
+        return { name, tags, ...dates, attributes: changedAttributes(row, body) };
+      };
+      const verb = ssh === undefined ? 'key.updated' : 'key.ssh_updated';
+      return presentKey(await records.revise(permit, 'key', id, change, verb));
     },
 
     async reveal(permit: Permit<'keys:reveal'>, id: string): Promise<RevealedKey> {
@@ -80,11 +97,16 @@ export function keysWith({ guard, workers }: Parts, records: Records) {
       );
       if (isSymmetric(material.keyType) !== isSymmetric(keyAttributes(before).key_type))
         throw invalid('generate', 'must be a symmetric key exactly if the key is one');
+      if (keyAttributes(before).ssh !== undefined)
+        authorityOf({ public_pem: material.publicPem, holds: material.holds });
       const revised = await records.revise(
         permit,
         'key',
         id,
-        row => ({ value: material.pem, attributes: attributesOf(material, keptOf(row)) }),
+        row => ({
+          value: material.pem,
+          attributes: newKeyResource(row.name, material, keptOf(row)).attributes,
+        }),
         'key.rotated',
       );
       return presentKey(revised);
@@ -109,53 +131,15 @@ function exportableOf({ keyType }: KeyMaterial, { exportable }: KeyCreate): bool
   return false;
 }
 
-export function isSymmetric(keyType: string): boolean {
-  return keyType === 'AES' || keyType === 'HMAC';
-}
-
-export function newKeyResource(name: string, material: KeyMaterial, kept: Kept): NewResource<'key'> {
-  return { type: 'key', name, value: material.pem, attributes: attributesOf(material, kept) };
-}
-
-export type KeyAttributes = ReturnType<typeof attributesOf>;
-
-/** What all versions of a key have in common. */
-interface Kept {
-  readonly exportable: boolean;
-  /** Omitted for the first. */
-  readonly min_version?: number;
-}
-
-export function keptOf(row: ResourceRow): Kept {
-  const { exportable, min_version } = keyAttributes(row);
-  return min_version === undefined ? { exportable } : { exportable, min_version };
-}
-
-function attributesOf(material: KeyMaterial, kept: Kept) {
-  return {
-    holds: material.holds,
-    key_type: material.keyType,
-    key_size: material.keySize,
-    curve: material.curve,
-    public_pem: material.publicPem,
-    ...kept,
-  };
-}
-
-/** The oldest version that still verifies and decrypts. */
-export function minVersionOf(row: ResourceRow): number {
-  return keyAttributes(row).min_version ?? 1;
-}
-
-/** Undefined if it doesn't change. */
-function withMinVersion(row: ResourceRow, wanted: number | undefined) {
-  if (wanted === undefined || wanted === minVersionOf(row)) return undefined;
-  if (wanted > row.version) throw invalid('min_version', 'must be at most the current version');
-  return { ...keyAttributes(row), min_version: wanted };
-}
-
-export function keyAttributes(row: ResourceRow): KeyAttributes {
-  return JSON.parse(row.attributes) as KeyAttributes;
+/** Undefined if they don't change. */
+function changedAttributes(row: ResourceRow, { min_version, ssh }: KeyUpdate): KeyAttributes | undefined {
+  const before = keyAttributes(row);
+  if (min_version !== undefined && min_version > row.version)
+    throw invalid('min_version', 'must be at most the current version');
+  const isLowest = min_version === undefined || min_version === minVersionOf(row);
+  const raised = isLowest ? before : { ...before, min_version };
+  const changed = ssh === undefined ? raised : withSshProfile(raised, ssh);
+  return changed === before ? undefined : changed;
 }
 
 function sameKind(row: ResourceRow): KeySpecification {
@@ -168,20 +152,8 @@ function sameKind(row: ResourceRow): KeySpecification {
   return named as KeySpecification;
 }
 
-/** Whether the PEM that is returned contains a private or a public key. */
-export function heldBy({ holds, exportable, key_type }: KeyAttributes): HeldBy {
-  if (isSymmetric(key_type)) return 'symmetric';
-  return exportable ? holds : 'public';
-}
-
-export type HeldBy = 'private' | 'public' | 'symmetric';
-
 export function notExportable(): Failure {
   return new Failure('FORBIDDEN', { message: 'The key is not exportable', because: 'not_allowed' });
-}
-
-export function abilitiesIn({ key_type, key_size, curve, holds }: KeyAttributes) {
-  return abilitiesOf({ key_type, key_size, curve, has_private_key: holds === 'private' });
 }
 
 function presentKey({ row, labels }: Labelled): Key {
@@ -201,6 +173,7 @@ function presentKey({ row, labels }: Labelled): Key {
     tags: labels.tags,
     version: row.version,
     min_version: minVersionOf(row),
+    ssh: attributes.ssh ?? null,
     operations: Object.fromEntries(
       Object.entries(abilitiesIn(attributes)).map(([operation, names]) => [operation, [...names]]),
     ),

@@ -25,7 +25,7 @@ import type { Parts } from '../kernel/parts.ts';
 import { type Permit, vaultsAsked } from '../kernel/permits.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { unknownWriter } from '../kernel/written-by.ts';
-import { keyAttributes } from './keys.ts';
+import { keyAttributes } from './key-attributes.ts';
 import { openedValuesWith } from './opened-values.ts';
 import { proposedWritesWith } from './proposed-writes.ts';
 import type { Records } from './records.ts';

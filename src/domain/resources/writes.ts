@@ -20,6 +20,7 @@ import type { Permit } from '../kernel/permits.ts';
 import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, Reviewed, SubjectChange } from '../kernel/subjects.ts';
 import { actionOfVerb, differenceOf } from './differences.ts';
+import { keyAttributes } from './key-attributes.ts';
 import type { LinkedTemplate } from './links.ts';
 import type { Labelled } from './lookup.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
@@ -250,7 +251,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
 }
 
 /**
- * A vault that lets more vaults refer to it grants their readers what it contains, and a template that refers to more
+ * A key with an SSH profile gives certificates to those whom access keys let ask for them. A vault that lets more vaults refer to it grants their readers what it contains, and a template that refers to more
  * secrets of other vaults grants its readers those, until a person ends that.
  */
 export function givenBy(
@@ -258,10 +259,20 @@ export function givenBy(
   after: ResourceRow,
   template?: Pick<LinkedTemplate, 'givenIds'>,
 ): Required<Pick<SubjectChange, 'lasts'>> {
+  if (after.type === 'key') return { lasts: givesCertificates(before, after) ? 'without end' : 'as before' };
   const isVault = after.type === 'vault';
   const given = isVault ? referableFrom(after) : (template?.givenIds ?? []);
   const held = before === null ? [] : isVault ? referableFrom(before) : targetIdsOf(before);
   return { lasts: given.every(id => held.includes(id)) ? 'as before' : 'without end' };
+}
+
+/** Whether it signs certificates that it did not sign before: its profile is another one, or a revocation was undone. */
+function givesCertificates(before: Pick<ResourceRow, 'attributes'> | null, after: ResourceRow): boolean {
+  const { ssh, ssh_revoked = [] } = keyAttributes(after);
+  if (ssh === undefined || before === null) return ssh !== undefined;
+  const old = keyAttributes(before);
+  const isUndone = old.ssh_revoked?.some(one => !ssh_revoked.some(({ value }) => value === one.value));
+  return isUndone === true || JSON.stringify(old.ssh) !== JSON.stringify(ssh);
 }
 
 function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<ResourceRow> {

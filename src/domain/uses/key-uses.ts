@@ -10,8 +10,8 @@ import type { DecryptCall, ShownRequest, SignCall, VerifyCall } from '../../cont
 import type { KeyVersion } from '../../material/operations/key-operations.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
+import { keyAttributes } from '../resources/key-attributes.ts';
 import { kidOf } from '../resources/key-operations.ts';
-import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import type { Concurrency } from './concurrency.ts';
@@ -108,7 +108,9 @@ export function keyUsesWith(parts: UseParts & { readonly slots: Concurrency }) {
 
   /** The current version; its private key is opened only if the operation needs it. */
   function keyOf(operation: RuledOperation, row: VerifiedResource, vault: OpenVault): KeyVersion {
-    const { holds, key_type, public_pem } = keyAttributes(row);
+    const { holds, key_type, public_pem, ssh } = keyAttributes(row);
+    if (operation === 'sign' && ssh !== undefined)
+      throw invalid('key', 'can’t sign: it signs SSH certificates only');
     if (operation !== 'verify' && holds === 'public') throw invalid('key', 'has no private key');
     const value = operation === 'verify' ? null : visibility.present.value(row, vault);
     return { version: row.version, keyType: key_type, value, publicPem: public_pem };

@@ -2,14 +2,16 @@
  * Operations with keys for services: an access key does what its restriction `operations` names, without use rules.
  * Without that restriction it only verifies and encrypts, as anyone with the public key can. Each request has one entry
  * in the log, with the key, the versions, the algorithms and the sizes, and never an input; it is durable before the
- * result is returned.
+ * result is returned. SSH certificates are signed in the same way, for access keys whose restriction names them.
  */
 import { type Reader, readerMayOperate } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { WorkCall } from '../../contract/key-operations.ts';
-import type { KeyOperation } from '../../contract/use-names.ts';
+import type { SshCertificateCall } from '../../contract/ssh.ts';
+import type { GrantedOperation, KeyOperation } from '../../contract/use-names.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import { keyOperationsWith, toldOf } from '../resources/key-operations.ts';
+import { certificateTold, sshCertificatesWith } from '../resources/ssh-certificates.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Deed, Identified, recordedUsesWith, UseParts, UseResult } from './recorded-uses.ts';
 import type { KeyRule } from './rule-records.ts';
@@ -22,8 +24,16 @@ export interface AskedOperation {
   readonly call: WorkCall;
 }
 
+export interface AskedCertificate {
+  readonly key: string;
+  readonly operation: 'ssh-certificate';
+  readonly call: SshCertificateCall;
+}
+
+export type AskedOfKey = AskedOperation | AskedCertificate;
+
 export interface KeyOperationRequest extends RequestFacts {
-  readonly asked: AskedOperation | Failure;
+  readonly asked: AskedOfKey | Failure;
 }
 
 interface OperationParts extends UseParts {
@@ -34,6 +44,20 @@ interface OperationParts extends UseParts {
 
 export function operationUsesWith({ slots, using, usable, ...parts }: OperationParts) {
   const operations = keyOperationsWith(parts, parts.records);
+
+  const certificates = sshCertificatesWith(parts, parts.records);
+
+  async function certify(deed: Deed, { key, call }: AskedCertificate): Promise<object> {
+    const { reader } = deed;
+    deed.requested = 'key=ssh-certificate';
+    const { vault, row } = await usable(reader, key);
+    deed.requested = `key=ssh-certificate ${row.name}`;
+    const asker = { name: `access-key ${reader.id}`, until: reader.expirationDate };
+    const plan = certificates.plan(row, call, asker);
+    deed.tellAll(`${certificateTold(plan)} ${row.name}`);
+    const lane = { organization: reader.organizationId, key: reader.countedAs };
+    return certificates.carryOut(plan, row, vault, lane);
+  }
 
   async function perform(deed: Deed, { key, operation, call }: AskedOperation): Promise<object> {
     const { reader } = deed;
@@ -51,23 +75,32 @@ export function operationUsesWith({ slots, using, usable, ...parts }: OperationP
   return ({ asked, ...request }: Identified<KeyOperationRequest>): Promise<UseResult<object>> => {
     const isUnread = asked instanceof Failure;
     const admission = {
-      count: isUnread ? 1 : (asked.call.items?.length ?? 1),
+      count: isUnread ? 1 : countOf(asked),
       may: (reader: Reader) => {
         if (!isUnread) refuseOther(reader, asked.operation);
       },
     };
     const begin = async (deed: Deed) => {
       if (isUnread) throw asked;
-      return slots.within(deed.reader.countedAs, () => perform(deed, asked));
+      return slots.within(deed.reader.countedAs, () =>
+        asked.operation === 'ssh-certificate' ? certify(deed, asked) : perform(deed, asked),
+      );
     };
     return using.run(request, begin, admission);
   };
 }
 
-function refuseOther(reader: Reader, operation: KeyOperation): void {
+function countOf(asked: AskedOfKey): number {
+  return asked.operation === 'ssh-certificate' ? 1 : (asked.call.items?.length ?? 1);
+}
+
+function refuseOther(reader: Reader, operation: GrantedOperation): void {
   if (readerMayOperate(reader, operation)) return;
   throw new Failure('FORBIDDEN', {
-    message: `Forbidden: the access key may not ${operation} with keys`,
+    message:
+      operation === 'ssh-certificate'
+        ? 'Forbidden: the access key may not obtain SSH certificates'
+        : `Forbidden: the access key may not ${operation} with keys`,
     because: 'may_not_use',
   });
 }

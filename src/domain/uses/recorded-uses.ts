@@ -30,6 +30,8 @@ export interface Deed {
   readonly origin: Origin;
   /** What the log states about it, as far as it is known. */
   requested: string;
+  /** The same at greater length, for text whose parts are all bounded. */
+  tellAll(text: string): void;
   /** Resolves with the receipt once the entry is in the log; nothing may be sent before that. */
   begin(): Promise<string>;
 }
@@ -95,6 +97,10 @@ export function recordedUsesWith(parts: UseParts) {
       },
       get requested() {
         return findings.requested;
+      },
+      tellAll(text) {
+        findings.requested = text;
+        findings.isFull = true;
       },
       begin: () => ledger.record(entryOf(request, findings, begun)),
     };

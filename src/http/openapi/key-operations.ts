@@ -7,6 +7,7 @@ import {
   keyOperationCall,
   operationSummaries,
 } from '../../contract/key-operations.ts';
+import { sshCertificate, sshCertificateCall } from '../../contract/ssh.ts';
 import { keyOperations } from '../../contract/use-names.ts';
 import type { Components, Json } from './schemas.ts';
 import { exampleOf, refusal, refusals, vaultParameter } from './vault.ts';
@@ -56,7 +57,33 @@ export function keyOperationPaths(components: Components): Record<string, Json> 
       },
     },
   ]);
-  return { ...Object.fromEntries(operations), [`${path}/jwks.json`]: { get: keySet(components) } };
+  return {
+    ...Object.fromEntries(operations),
+    [`${path}/ssh-certificate`]: { post: certificate(components) },
+    [`${path}/jwks.json`]: { get: keySet(components) },
+  };
+}
+
+function certificate(components: Components): Json {
+  return {
+    operationId: 'createSshCertificateInVault',
+    tags: ['vault endpoint'],
+    summary: 'Sign an SSH certificate, within the key’s SSH profile',
+    description:
+      'Requires a vault access key whose restriction `operations` contains `ssh-certificate`. The serial, key id and principals are recorded in the request log before it is answered.',
+    security: [{ vaultAccessKey: [] }],
+    parameters: parameters(components),
+    requestBody: { required: true, content: json(sshCertificateCall, components) },
+    responses: {
+      200: { description: 'Success', content: json(sshCertificate, components) },
+      400: refusal(
+        components,
+        'The request is not valid, or not within the profile',
+        invalid('principals', 'must be allowed by the SSH profile'),
+      ),
+      ...refusals(components, operationRefusals),
+    },
+  };
 }
 
 function keySet(components: Components): Json {

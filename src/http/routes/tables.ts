@@ -16,6 +16,7 @@ import { ownRoleRequestRoutes, roleRequestRoutes } from './role-requests.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
 import { signOnRoutes } from './sign-on.ts';
+import { sshRoutes } from './ssh.ts';
 import { stageRoutes } from './stages.ts';
 import { decisionRoutes, ruleRoutes } from './use-rules.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -24,6 +25,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
   return [
     ...resourceRoutes(domain),
     ...keyOperationRoutes(domain),
+    ...sshRoutes(domain),
     ...stageRoutes(domain),
     ...proposalRoutes(domain),
     ...accessRoutes(domain),

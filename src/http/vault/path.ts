@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
-import { type KeyOperation, keyOperations } from '../../contract/use-names.ts';
+import { type GrantedOperation, grantedOperations } from '../../contract/use-names.ts';
 import { isRead } from '../listener/request.ts';
 
 const prefix = '/api/v1/vaults/';
@@ -46,14 +46,14 @@ export function segmentsBelow({ url = '' }: RequestLine): string[] | null {
 /** An operation with a key, which the path names by its name or id: a POST to `keys/{key}/{operation}`. */
 export interface KeyOperationPath {
   readonly key: string;
-  readonly operation: KeyOperation;
+  readonly operation: GrantedOperation;
 }
 
 /** Null for any other path, and for a name that is not text in UTF-8. */
 export function keyOperationIn(request: RequestLine): KeyOperationPath | null {
-  const [, key, operation] = /^keys\/([^/]+)\/([a-z]+)$/.exec(operationIn(request) ?? '') ?? [];
+  const [, key, operation] = /^keys\/([^/]+)\/([a-z-]+)$/.exec(operationIn(request) ?? '') ?? [];
   const name = key === undefined ? null : decodedName(key);
-  const known = keyOperations.find(one => one === operation);
+  const known = grantedOperations.find(one => one === operation);
   return name === null || known === undefined ? null : { key: name, operation: known };
 }
 

@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import { check } from '../../contract/check.ts';
 import { Failure } from '../../contract/errors.ts';
 import { keyOperationCall } from '../../contract/key-operations.ts';
+import { sshCertificateCall } from '../../contract/ssh.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import { withAddress } from '../../domain/resources/review.ts';
@@ -59,6 +60,13 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   const operationOn =
     ({ key, operation }: KeyOperationPath): Run =>
     (facts, sent) => {
+      if (operation === 'ssh-certificate') {
+        const call = understood(sshCertificateCall, sent);
+        return keyUses.operate({
+          ...facts,
+          asked: call instanceof Failure ? call : { key, operation, call },
+        });
+      }
       const call = understood(keyOperationCall, sent);
       return keyUses.operate({ ...facts, asked: call instanceof Failure ? call : { key, operation, call } });
     };

@@ -11,7 +11,7 @@ import type { Acceptance } from '../../domain/operations/acceptance.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import type { KeyCall } from '../../domain/uses/key-uses.ts';
-import type { AskedOperation } from '../../domain/uses/operation-uses.ts';
+import type { AskedOfKey } from '../../domain/uses/operation-uses.ts';
 import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
 import type { Timeouts } from '../../http/listener/server.ts';
 import type { HandedKeyring } from '../../keyring/keyring.ts';
@@ -145,7 +145,7 @@ export type ForManagement = ReadingServices &
 export type UseMessage =
   | { readonly call: UseCall }
   | { readonly key: KeyCall }
-  | { readonly operation: AskedOperation }
+  | { readonly operation: AskedOfKey }
   | { readonly lease: LeaseCall }
   | { readonly unread: SentFailure };
 

@@ -58,7 +58,12 @@ export type {
 } from '../../../src/contract/resources.ts';
 export type { RoleRequest } from '../../../src/contract/role-requests.ts';
 export type { ComparedStage, RenamedInStage, Stage } from '../../../src/contract/stages.ts';
-export { type KeyOperation, keyOperations, ruledOperations } from '../../../src/contract/use-names.ts';
+export {
+  type GrantedOperation,
+  grantedOperations,
+  keyOperations,
+  ruledOperations,
+} from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
 export type { Approval, WaitingApprovals } from '../../../src/contract/uses.ts';

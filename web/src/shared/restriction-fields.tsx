@@ -1,12 +1,12 @@
 /** The fields that restrict an access key: what it can read, from where, how often and until when. */
 import type { Form } from '../api/form.ts';
-import { type AccessKey, type KeyOperation, keyOperations } from '../api/types.ts';
+import { type AccessKey, type GrantedOperation, grantedOperations } from '../api/types.ts';
 import { DateField, expiryOf } from '../ui/date-field.tsx';
 import { localOf } from '../ui/dates.ts';
 import { linesOf } from '../ui/lines.ts';
 import { AreaField, CheckField, TextField } from '../ui/text-field.tsx';
 
-type OperationValues = Record<`op_${KeyOperation}`, boolean>;
+type OperationValues = Record<`op_${GrantedOperation}`, boolean>;
 
 export interface RestrictionValues extends OperationValues {
   secrets: boolean;
@@ -55,7 +55,7 @@ export function restrictionValuesOf(item: Restricted | undefined): RestrictionVa
 }
 
 function operationValuesOf(allowed: readonly string[]): OperationValues {
-  const values = keyOperations.map(one => [`op_${one}`, allowed.includes(one)]);
+  const values = grantedOperations.map(one => [`op_${one}`, allowed.includes(one)]);
   return Object.fromEntries(values) as OperationValues;
 }
 
@@ -92,7 +92,7 @@ export function RestrictionFields<V extends RestrictionValues>({ form: whole }: 
         />
         {form.values.has_operations && (
           <div className="flex flex-wrap gap-x-6 gap-y-2">
-            {keyOperations.map(one => (
+            {grantedOperations.map(one => (
               <CheckField key={one} form={form} name={`op_${one}`} label={one} />
             ))}
           </div>
@@ -145,7 +145,7 @@ export function restrictionsOf(values: RestrictionValues, before: Restricted | u
     names: list(values.names),
     names_only: values.names_only,
     may_use: values.may_use,
-    operations: values.has_operations ? keyOperations.filter(one => values[`op_${one}`]) : null,
+    operations: values.has_operations ? grantedOperations.filter(one => values[`op_${one}`]) : null,
     cidrs: list(values.cidrs),
     expiration_date: expiryOf(values.expiration_date, before?.expiration_date),
     max_uses: figure(values.max_uses),
