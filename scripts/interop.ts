@@ -3,6 +3,7 @@
  * reported with its Debian package and does not count as a pass: the exit code is then 2. If a tool fails, it is 1.
  */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
@@ -11,6 +12,7 @@ import { gitThroughGateway, npmThroughGateway } from '../test/interop/gateway.ts
 import { leasesWithHvac } from '../test/interop/leases.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 import { proxies, runBehind } from '../test/interop/proxies.ts';
+import { throughSshd } from '../test/interop/ssh.ts';
 
 interface Tool {
   readonly name: string;
@@ -113,6 +115,16 @@ tools.push(
     run: npmThroughGateway,
   },
 );
+
+tools.push({
+  name: 'OpenSSH, with certificates and revocation lists',
+  debianPackage: 'openssh-server, and openssh-client',
+  find: async () => {
+    const sshd = '/usr/sbin/sshd';
+    return existsSync(sshd) && (await succeeds('ssh', '-V')) ? sshd : null;
+  },
+  run: sshd => throughSshd(sshd, service),
+});
 
 for (const proxy of proxies) {
   tools.push({
