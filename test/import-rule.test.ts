@@ -68,7 +68,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     oauth: ['kernel', 'resources', 'credentials', 'people', 'sessions', 'sign-in'],
     operations: ['kernel', 'resources', 'credentials', 'people', 'sign-in', 'webhooks'],
   },
-  material: { operations: [] },
+  material: { operations: [], ssh: [] },
   http: {
     listener: [],
     surface: ['listener'],

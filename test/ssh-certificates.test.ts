@@ -106,6 +106,14 @@ for (const engine of enginesInTurn(import.meta.url)) {
       await refused(id, { principals: [] }, 'principals');
       await refused(id, { principals: ['deploy', 'root'] }, 'principals');
       await refused(id, { principals: ['web-*'] }, 'principals.0');
+      const together = (length: number) => [
+        ...Array(3).fill('web-'.padEnd(100, 'x')),
+        'web-'.padEnd(length - 303, 'x'),
+      ];
+      await refused(id, { principals: together(401) }, 'principals');
+      assert.equal((await certify(id, { ...asked, principals: together(400) })).status, 200);
+      const usual = readCertificate((await certify(id, asked)).body.certificate.trim());
+      assert.equal(usual.validBefore - usual.validAfter, 3_660, 'an hour, and a minute for slow clocks');
       await refused(id, { valid_for: 7_201 }, 'valid_for');
       await refused(id, { extensions: ['permit-X11-forwarding'] }, 'extensions');
       await refused(id, { critical_options: { source_address: ['0.0.0.0/0'] } }, 'critical_options');

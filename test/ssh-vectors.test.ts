@@ -158,5 +158,9 @@ describe('public keys of SSH', () => {
     for (const [what, text] of Object.entries(wrong))
       assert.throws(() => readSshPublicKey(text), Failure, what);
     readSshPublicKey(keyOf('ssh-rsa', integer(Buffer.of(1, 0, 1)), modulus(256, 1)));
+    const onDevice = (length: number) =>
+      keyOf('sk-ssh-ed25519@openssh.com', string(Buffer.alloc(32, 1)), string('a'.repeat(length)));
+    readSshPublicKey(onDevice(255));
+    assert.throws(() => readSshPublicKey(onDevice(256)), Failure);
   });
 });

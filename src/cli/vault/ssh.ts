@@ -29,16 +29,16 @@ export const command: Command = {
       );
     if (host.startsWith('-')) throw new UsageError('the flags of ssh are written after the host');
     const principal = values.principal.length === 0 ? [userIn(host, others)] : values.principal;
-    endAs(await connected({ ...values, principal }, rest));
+    endAs(await connected({ ...values, principal }, rest, process.env));
   },
 };
 
 type Values = Parameters<typeof sshCertificateFor>[0];
 
-async function connected(values: Values, args: readonly string[]): Promise<Ended> {
+async function connected(values: Values, args: readonly string[], inherited: Environment): Promise<Ended> {
   const { publicKey, privateKey } = newSshKey('strongroom');
   const { certificate } = await sshCertificateFor(values, sshLineOf(publicKey, 'strongroom').trim(), 'user');
-  const files = secretFiles(process.env);
+  const files = secretFiles(inherited);
   let running: Running | null = null;
   const stopForwarding = forwardSignals(() => running?.process);
   try {
@@ -48,8 +48,8 @@ async function connected(values: Values, args: readonly string[]): Promise<Ended
     ]);
     running = startProgram({
       command: ['ssh', '-i', key!, '-o', `CertificateFile=${signed!}`, '-o', 'IdentitiesOnly=yes', ...args],
-      path: process.env.PATH,
-      environment: withoutOurs(process.env),
+      path: inherited.PATH,
+      environment: withoutOurs(inherited),
       masks: { stdout: null, stderr: null },
     });
     return await running.ended;
