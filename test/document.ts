@@ -223,8 +223,15 @@ export async function realPath(call: Call, document: Document, operation: Operat
   const body = realBody(document.requestExample(make), world);
   // Only such a secret has a code.
   if (path.endsWith('/code')) body.value = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQ';
+  // Only a key that never leaves can have an SSH profile, and only one with a profile is an authority.
+  const isOfAuthority = /\/(ssh-[a-z-]+|krl)$/.test(path);
+  if (isOfAuthority) body.exportable = false;
   const made = await call('POST', collection, body);
   assert.equal(made.status, 200, made.text);
+  if (isOfAuthority)
+    await call('PUT', `${collection}/${made.body.id}`, {
+      ssh: { types: ['user'], principals: ['*'], max_valid_for: 3_600 },
+    });
   if (method === 'POST' && path.endsWith('/restore')) await call('DELETE', `${collection}/${made.body.id}`);
   return path.replace('{id}', made.body.id);
 }
