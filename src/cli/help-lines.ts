@@ -130,6 +130,14 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'keys export NAME [flags]',
     summary: 'print a private key',
   },
+  'ssh-certificate': {
+    usage: 'ssh-certificate FILE.pub --key NAME --principal NAMES [flags]',
+    summary: 'obtain an SSH certificate for a public key',
+  },
+  ssh: {
+    usage: 'ssh --key NAME [flags] [USER@]HOST [ARGUMENT...]',
+    summary: 'run ssh with a key and a certificate that last only a short time',
+  },
   'certificates list': {
     usage: 'certificates list [flags]',
     summary: 'print the certificates of a vault',

@@ -40,7 +40,11 @@ async function connected(values: Values, args: readonly string[], inherited: Env
   const { certificate } = await sshCertificateFor(values, sshLineOf(publicKey, 'strongroom').trim(), 'user');
   const files = secretFiles(inherited);
   let running: Running | null = null;
-  const stopForwarding = forwardSignals(() => running?.process);
+  // Nothing is awaited before ssh is started, so no signal arrives earlier.
+  const stopForwarding = forwardSignals(
+    () => running?.process,
+    () => {},
+  );
   try {
     const { key, signed } = files.put([
       { name: 'id', path: null, value: privateKey, variable: 'key' },
