@@ -70,6 +70,7 @@ export class BareUses {
     countedAs: 'counted',
     givenBy: 'given',
     byOAuth: false,
+    run: null,
     narrowing: null,
     view: '',
   };

@@ -286,6 +286,7 @@ describe('a credential', () => {
     countedAs: 'id',
     givenBy: 'id',
     byOAuth: false,
+    run: null,
     narrowing: null,
     view: '',
   };

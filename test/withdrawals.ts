@@ -134,6 +134,17 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       callService(service.url, 'POST', '/api/v1/vaults/self/use', { secret: name, url }, agent.token);
     return { id, use };
   };
+  const startedRun = async (more: object = {}) => {
+    const { id: ruleId } = await rule(more);
+    const { vault_id, secret_id } = await ok(owner.get(`/v1/use-rules/${ruleId}`));
+    const { name } = await ok(owner.get(`/v1/secrets/${secret_id}`));
+    const { id, token } = await made('/v1/runs', { purpose: unique('run'), vault_ids: [vault_id] });
+    const use = (url = 'https://example.com/', at = service.url) =>
+      callService(at, 'POST', '/api/v1/vaults/self/use', { secret: name, url }, token);
+    const asked = async (at: string) =>
+      (await callService(at, 'GET', '/api/v1/vaults/self', undefined, token)).status;
+    return { id: id as string, use, asked };
+  };
   const approval = async () => {
     const { use } = await rule();
     const { body, text } = await use('https://example.com/');
@@ -253,6 +264,11 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       return { withdraw: () => remove(`/v1/api-keys/${id}`), asked };
     },
     'api-key.updated': async () => renaming('/v1/api-keys', await newApiKey()),
+    'approval.cancelled': async () => {
+      const { id, use } = await startedRun();
+      await use();
+      return { withdraw: () => made(`/v1/runs/${id}/end`, {}) };
+    },
     'approval.refused': async () => {
       const id = await approval();
       return { withdraw: () => made(`/auth/approvals/${id}/refuse`, {}) };
@@ -375,6 +391,15 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       return { withdraw: () => remove(`/v1/public-tokens/${id}`), asked };
     },
     'public-token.updated': async () => renaming('/v1/public-tokens', await publicToken()),
+    'run.ended': async () => {
+      const { id, asked } = await startedRun();
+      return { withdraw: () => made(`/v1/runs/${id}/end`, {}), asked };
+    },
+    'run.used': async () => {
+      const upstream = await startUpstream();
+      const { use } = await startedRun({ hosts: [upstream.url], approval: 'never' });
+      return { withdraw: () => ok(use(`${upstream.url}/own`)), close: upstream.close };
+    },
     'secret-id.revoked': async () => {
       const { secretId, asked } = await identity();
       return { withdraw: () => remove(`/v1/secret-ids/${secretId}`), asked };

@@ -118,6 +118,8 @@ export interface Reader {
   readonly givenBy: string;
   /** Whether a person granted it to a client through OAuth. If so, missing access can be requested. */
   readonly byOAuth: boolean;
+  /** The run that it belongs to, and the only use rules that this may use; null if it belongs to none. */
+  readonly run: { readonly id: string; readonly rules: readonly string[] | null } | null;
   /** The restrictions that its holder added; null if there are none. */
   readonly narrowing: KeyNarrowing | null;
   /** The same text for all access keys that see the same things. Cached answers are stored under it. */

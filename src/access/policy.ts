@@ -223,6 +223,7 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
     ...(tells('stage') ? (['vaults:read', 'secrets:read'] as const) : []),
     ...(tells('proposal') ? (['proposals:read', ...resourceReads] as const) : []),
     ...(tells('lease') ? (['leases:read'] as const) : []),
+    ...(tells('run') ? (['runs:read'] as const) : []),
     ...(tells('webhook') ? (['webhooks:read'] as const) : []),
   ];
 }

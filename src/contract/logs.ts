@@ -50,6 +50,7 @@ export const idsIn = (text: string): string[] => text.split(',');
 export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
   vault_id: id.optional(),
   access_key_id: id.optional(),
+  run_id: id.optional().describe('Only requests with an access key of this run.'),
   status: queryInteger(100, 599).optional(),
   success: z
     .enum(['true', 'false'], { error: 'must be true or false' })
@@ -117,6 +118,7 @@ export const requestLog = z
     status: z.int(),
     vault_id: id.nullable(),
     access_key_id: id.nullable(),
+    run_id: id.nullable().describe('The run that the access key belongs to.'),
     narrowing: keyNarrowing.nullable(),
     requested: z.string(),
     via: z

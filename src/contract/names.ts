@@ -71,6 +71,8 @@ export const vaultPermissions = {
   'use-rules:write': usersOfValues,
   'approvals:read': [...overseers, 'editor'],
   'approvals:write': usersOfValues,
+  'runs:read': [...overseers, 'editor'],
+  'runs:write': givers,
   'proposals:read': everyone,
   'proposals:write': writers,
   'proposals:bypass': ['owner'],
@@ -137,6 +139,8 @@ export const eventKinds = [
   'lease.created',
   'lease.revoked',
   'lease.revocation_failed',
+  'run.created',
+  'run.ended',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];

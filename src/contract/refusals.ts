@@ -29,6 +29,8 @@ export const refusalReasons = [
   'approval_refused',
   'value_in_request',
   'use_suspended',
+  'over_budget',
+  'run_ended',
   'restricted',
   'not_found',
   'disabled',

@@ -177,8 +177,8 @@ export const decryption = z.object({ kid: id, alg, plaintext: z.string(), ...ref
 
 // Approvals
 
-const approvalStates = ['pending', 'approved', 'refused', 'used', 'expired'] as const;
-const approvalScopes = ['call', 'rule'] as const;
+const approvalStates = ['pending', 'approved', 'refused', 'used', 'cancelled', 'expired'] as const;
+const approvalScopes = ['call', 'shape', 'rule'] as const;
 export type ApprovalScope = (typeof approvalScopes)[number];
 
 const shownRequest = z.object({
@@ -200,6 +200,7 @@ export const approval = z
     rule_id: id,
     rule: z.string(),
     access_key_id: id,
+    run_id: id.nullable().describe('The run that the access key belongs to.'),
     access_key: z.string().describe('Its name, as given by a person.'),
     own_name: z
       .string()
@@ -226,6 +227,7 @@ export const approval = z
       rule_id: exampleId,
       rule: 'issues of acme',
       access_key_id: exampleId,
+      run_id: null,
       access_key: 'agent',
       own_name: null,
       restriction: null,
@@ -252,10 +254,11 @@ export type Approval = z.output<typeof approval>;
 export const approvalQuery = pageQuery.extend({
   state: oneOf(['pending', 'all']).optional(),
   vault_id: id.optional(),
+  run_id: id.optional().describe('Only calls with an access key of this run.'),
 });
 export type ApprovalQuery = z.output<typeof approvalQuery>;
 export const approve = z
-  .strictObject({ scope: oneOf(approvalScopes).optional() })
+  .strictObject({ scope: oneOf(['call', 'rule']).optional() })
   .meta({ id: 'Approve', example: { scope: 'call' } });
 
 /** Returned in place of a response if a person has to approve the call first. */

@@ -31,6 +31,12 @@ const lease = {
   name: z.string().describe('The name of the issuer.'),
   vault_id: id,
 };
+const run = {
+  id,
+  type: z.literal('run'),
+  name: z.string().describe('Its purpose.'),
+  vault_id: id.describe('One of its vaults; there is an event for each.'),
+};
 const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };
 
 const stage = {
@@ -72,6 +78,7 @@ const exampleAccessKey = { id: exampleId, type: 'access_key', name: 'web server'
 const exampleApproval = { id: exampleId, type: 'approval', name: 'issues of acme', vault_id: exampleVaultId };
 const exampleProposal = { id: exampleId, type: 'proposal', name: 'DATABASE_URL', vault_id: exampleVaultId };
 const exampleLease = { id: exampleId, type: 'lease', name: 'app-db', vault_id: exampleVaultId };
+const exampleRun = { id: exampleId, type: 'run', name: 'Label new issues', vault_id: exampleVaultId };
 const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
 
 export interface WebhookEvent {
@@ -127,6 +134,8 @@ const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, examp
     lease,
     exampleLease,
   ],
+  'run.created': ['A run began', run, exampleRun],
+  'run.ended': ['A run was ended, or reached its end', run, exampleRun],
   'webhook.disabled': [
     'The service disabled a webhook',
     { ...webhook, reason: z.enum(disabledReasons) },

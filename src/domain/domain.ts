@@ -60,6 +60,7 @@ import { usedKeysWith } from './resources/used-keys.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
+import { runsWith } from './uses/runs.ts';
 import { rulesForUseWith } from './uses/use-rules.ts';
 import { approvalWatchWith } from './uses/waiting-approvals.ts';
 import { webhookDeliveriesWith } from './webhooks/deliveries.ts';
@@ -177,6 +178,7 @@ export function domainWith(given: DomainParts) {
     revocationLists: revocationListsWith(parts, records),
     profiles: profilesWith(parts, records),
     issuedCertificates: issuedCertificatesWith(parts, issuance),
+    runs: runsWith(parts, records),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,

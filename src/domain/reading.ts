@@ -30,6 +30,7 @@ import { recordsWith } from './resources/records.ts';
 import { concurrencyOf } from './uses/concurrency.ts';
 import { gatewayCallsWith } from './uses/gateway-calls.ts';
 import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
+import { type RunRequests, runRequestsWith } from './uses/run-requests.ts';
 import { secretCallsWith } from './uses/secret-calls.ts';
 import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 
@@ -54,6 +55,7 @@ export interface Uses {
   readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
   readonly leaseUses: LeaseRequests;
+  readonly runUses: RunRequests;
 }
 
 export type UsesDomain = ReturnType<typeof usesDomainWith>;
@@ -69,8 +71,9 @@ export function usesDomainWith(given: ReadingParts & { readonly broker: Broker; 
   const gateway = gatewayCallsWith(secretUses, calls);
   const keyUses = keyUsesWith({ ...using, slots });
   const leaseUses = leaseRequestsWith({ ...using, dial: given.dial });
+  const runUses = runRequestsWith(using);
   /** `closeThreads` ends the threads that use keys. */
-  return { vaultUses, keyUses, leaseUses, gateway, ledger, closeThreads: parts.workers.close };
+  return { vaultUses, keyUses, leaseUses, runUses, gateway, ledger, closeThreads: parts.workers.close };
 }
 
 export function readingDomainWith(given: ReadingParts) {

@@ -24,7 +24,13 @@ export function surfaceOf(
   const connections = connectionsOf(config, tls !== null);
   return {
     ...surroundings,
-    domain: { ...domain, vaultUses: uses.vaultUses, keyUses: uses.keyUses, leaseUses: uses.leaseUses },
+    domain: {
+      ...domain,
+      vaultUses: uses.vaultUses,
+      keyUses: uses.keyUses,
+      leaseUses: uses.leaseUses,
+      runUses: uses.runUses,
+    },
     gateway: uses.gateway,
     now: opened.now,
     newId: opened.newId,

@@ -38,6 +38,7 @@ import { references } from './records/references.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
 import { roleRequests } from './records/role-requests.ts';
+import { runs } from './records/runs.ts';
 import { stages } from './records/stages.ts';
 import { timelines } from './records/timelines.ts';
 import { toolSessions } from './records/tool-sessions.ts';
@@ -210,6 +211,7 @@ function nounsOf(engine: Engine) {
     authorities: authorities(engine),
     profiles: profiles(engine),
     issuedCertificates: issuedCertificates(engine),
+    runs: runs(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

@@ -53,6 +53,9 @@ const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again
   'passkey.removed': null,
   'profile.deleted': removing('profiles', domain => domain.profiles),
   'public-token.revoked': removing('public-tokens', domain => domain.publicTokens),
+  'run.ended': async (domain, operator, id) => {
+    await domain.runs.end(await domain.guard.admit(operator, 'runs:write'), id);
+  },
   'secret-id.revoked': removing('identities', domain => domain.secretIds),
   'secret.deleted': removing('secrets', domain => domain.secrets),
   'secret.purged': removing('secrets', domain => domain.secrets, true),

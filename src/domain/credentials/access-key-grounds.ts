@@ -8,7 +8,7 @@ import type { RefusalReason } from '../../contract/refusals.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import { goodMakers, type KeyLookup, mayLend } from './api-key-callers.ts';
-import { type Credential, childReader, restrictedReader } from './credential.ts';
+import { type Credential, childReader, restrictedReader, runReader } from './credential.ts';
 
 export interface GroundLookup extends KeyLookup<Credential> {
   identity(id: string): Promise<IdentityRow | undefined>;
@@ -42,11 +42,13 @@ export async function readerNow(
   { narrowing, reader, restrictedFrom }: Credential,
   isValid: (parent: Credential) => boolean,
 ): Promise<Reader | null> {
-  const { parent, parent_revision } = narrowing;
-  if (parent === undefined) return reader;
-  const made = await look.key(parent);
+  const { parent, run_parent, parent_revision } = narrowing;
+  const from = parent ?? run_parent;
+  if (from === undefined) return reader;
+  const made = await look.key(from);
   if (made === undefined || !isValid(made) || made.row.max_uses !== null) return null;
   if (parent_revision !== undefined && made.row.revision !== parent_revision) return null;
-  if (restrictedFrom === null) return childReader(reader!, made.reader!);
-  return restrictedReader(childReader(restrictedFrom.reader!, made.reader!), reader!.narrowing!);
+  const child = run_parent === undefined ? childReader : runReader;
+  if (restrictedFrom === null) return child(reader!, made.reader!);
+  return restrictedReader(child(restrictedFrom.reader!, made.reader!), reader!.narrowing!);
 }

@@ -119,7 +119,8 @@ export function authenticatorWith(parts: AuthenticatorParts) {
 
   /** A key created with another access key is valid only if that one is, here and now. */
   async function readerHere(credential: Credential, sender: Sender): Promise<Reader> {
-    if (credential.narrowing.parent === undefined) return credential.reader!;
+    const { parent, run_parent } = credential.narrowing;
+    if (parent === undefined && run_parent === undefined) return credential.reader!;
     const isValid = (parent: Credential) => faultHere(parent, sender) === null;
     const reader = await readerNow(keysFrom(sender), credential, isValid);
     return reader ?? refuse(sender, credential, 'parent_not_valid');

@@ -43,6 +43,13 @@ export interface Restrictions {
   readonly secret_id?: string;
   /** For an access key from OAuth: its grant. Only the grant changes it. */
   readonly grant?: string;
+  /**
+   * For an access key of a run: the run, and the only use rules that it may use. It has no `may_use` and no `parent`
+   * of its own, so that a replica of an earlier version, which counts nothing, lets it use nothing.
+   */
+  readonly run?: Reader['run'];
+  /** For one that an access key created for a run: that access key. It uses what that one may use, and ends with it. */
+  readonly run_parent?: string;
   /** The API keys that it was created with and ends with: one that expires, and that one's own. */
   readonly made_with?: readonly string[];
 }
@@ -56,8 +63,8 @@ export interface Login {
 
 /** What an access key with these restrictions shows, as the policy describes it. */
 export function shownBy(narrowing: Restrictions): Shown {
-  const { kinds = null, names_only = false, may_use = false, operations = null } = narrowing;
-  return { kinds, namesOnly: names_only, mayUse: may_use, operations };
+  const { kinds = null, names_only = false, may_use = false, operations = null, run = null } = narrowing;
+  return { kinds, namesOnly: names_only, mayUse: may_use || run !== null, operations };
 }
 
 export interface Credential {
@@ -117,12 +124,21 @@ function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
     countedAs: row.id,
     givenBy: narrowing.grant ?? row.identity_id ?? row.id,
     byOAuth: narrowing.grant !== undefined,
+    run: narrowing.run ?? null,
     narrowing: null,
     view: viewOf({ kinds, names, namesOnly }),
   };
 }
 
 /** A child is a separate key, with its own expiration and number of uses; everything else comes from its parent. */
+/** It reads no values and does no operations of its own; its parent decides whether it may use anything. */
+export function runReader({ id, name, expirationDate, maxUses, run }: Reader, parent: Reader): Reader {
+  const { kinds, names } = parent;
+  const view = viewOf({ kinds, names, namesOnly: true });
+  const own = { id, name, expirationDate, maxUses, run, operations: [], namesOnly: true };
+  return { ...parent, ...own, parentName: parent.name, view };
+}
+
 export function childReader({ id, name, maxUses, expirationDate }: Reader, parent: Reader): Reader {
   return { ...parent, id, name, parentName: parent.name, maxUses, expirationDate };
 }

@@ -125,6 +125,7 @@ export function credentialsWith(parts: Parts, records: Records) {
         const own = JSON.parse(before.narrowing) as Restrictions;
         if (own.parent !== undefined) throw belongsToAnother();
         if (own.grant !== undefined) throw belongsToGrant();
+        if (own.run !== undefined) throw belongsToRun();
         const narrowing = withRestrictions(own, body);
         const until = expiration_date === undefined ? before.expiration_date : expiration_date;
         await checkShown(caller, before.vault_id!, narrowing, until);
@@ -184,6 +185,13 @@ function longestLife(caller: Caller, shown: readonly Action[], vaultId: string):
 function belongsToAnother(): Failure {
   return new Failure('CONFLICT', {
     message: 'This access key was created with another one: update that one, or revoke this one',
+  });
+}
+
+/** A run says what it may do, and until when. */
+function belongsToRun(): Failure {
+  return new Failure('CONFLICT', {
+    message: 'This access key belongs to a run: it can be revoked, but not updated',
   });
 }
 

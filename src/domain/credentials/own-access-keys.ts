@@ -52,8 +52,8 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts) {
   }
 
   async function checkParent(row: CredentialRow): Promise<void> {
-    const { parent } = JSON.parse(row.narrowing) as Restrictions;
-    if (parent !== undefined || row.max_uses !== null) throw new Failure('FORBIDDEN');
+    const { parent, run } = JSON.parse(row.narrowing) as Restrictions;
+    if (parent !== undefined || run !== undefined || row.max_uses !== null) throw new Failure('FORBIDDEN');
     const living = await store.credentials.madeBy([row.id], now(), mostChildren);
     if (living.map(stamps.credential.believe).length >= mostChildren) throw tooMany();
   }

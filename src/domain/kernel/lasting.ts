@@ -41,6 +41,7 @@ const gives = [
   'profile.updated',
   'public-token.created',
   'public-token.updated',
+  'run.created',
   'secret-id.created',
   'secret-id.updated',
   'secret.created',
@@ -60,6 +61,7 @@ const givesNothing = {
   'takes something away': [
     'account.codes_removed',
     'account.passkey_removed',
+    'approval.cancelled',
     'approval.refused',
     'device-login.denied',
     'key.ssh_revoked',
@@ -94,6 +96,7 @@ const givesNothing = {
     'proposal.created',
     'proposal.expired',
     'role-request.created',
+    'run.settled',
   ],
   'is how a person signs in, which `sign-in/proofs.ts` protects': [
     'account.codes_begun',

@@ -31,6 +31,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     authorities: stamps.authority.vouched,
     profiles: stamps.profile.vouched,
     issued_certificates: stamps.issuedCertificate.vouched,
+    runs: stamps.run.vouched,
     versions: stamps.believeVersion,
     events: stamps.believeEvent,
     deliveries: (row: DueDelivery) => stamps.believeEvent(eventIn(row)),

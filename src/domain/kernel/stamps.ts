@@ -33,6 +33,7 @@ import type { EventRow } from '../../store/records/outbox.ts';
 import type { ProposalRow } from '../../store/records/proposals.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { RoleRequestRow } from '../../store/records/role-requests.ts';
+import type { RunRow } from '../../store/records/runs.ts';
 import type { StageRow } from '../../store/records/stages.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
 import type { UseRuleRow } from '../../store/records/use-rules.ts';
@@ -139,6 +140,7 @@ export function stampsWith(keyring: Keyring) {
     authority: stamper<AuthorityRow>('authority', 'authorities'),
     profile: stamper<ProfileRow>('profile', 'profiles'),
     issuedCertificate: stamper<IssuedCertificateRow>('issued-certificate', 'issued_certificates'),
+    run: stamper<RunRow>('run', 'runs'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

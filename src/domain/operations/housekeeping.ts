@@ -1,6 +1,6 @@
 /**
- * Housekeeping: empties the trash after 30 days, ends proposals that nobody decided, and removes old counters, approvals, role requests and proposals,
- * expired access keys of identities, and ended OAuth grants.
+ * Housekeeping: empties the trash after 30 days, ends proposals that nobody decided and runs that are over, and removes old
+ * counters, approvals, role requests, proposals and runs, expired access keys of identities, and ended OAuth grants.
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { ResourceType } from '../../contract/resources.ts';
@@ -9,6 +9,7 @@ import { expiredProposalsWith } from '../resources/expired-proposals.ts';
 import type { Records } from '../resources/records.ts';
 import { actionOn } from '../resources/subject.ts';
 import { trashKept } from '../resources/trash.ts';
+import { expiredRunsWith } from '../uses/expired-runs.ts';
 
 const perStep = 50;
 const mintedPerStep = 1_000;
@@ -22,6 +23,8 @@ const leasesPerStep = 1_000;
 const certificatesKept = 90 * 24 * 60 * 60 * 1000;
 const certificatesPerStep = 1_000;
 const proposalsPerStep = 1_000;
+const runsKept = 90 * 24 * 60 * 60 * 1000;
+const runsPerStep = 1_000;
 
 interface HousekeepingParts extends Parts {
   /** A purge is permanent, so it must not be caused by a clock that jumps ahead. */
@@ -31,6 +34,7 @@ interface HousekeepingParts extends Parts {
 export function housekeepingWith(parts: HousekeepingParts, records: Records) {
   const { store, guard, now, aged, newId } = parts;
   const endProposals = expiredProposalsWith(parts, records);
+  const endRuns = expiredRunsWith(parts);
   const housekeeper = (organizationId: string) =>
     trustedCaller('operator', 'housekeeping', 'housekeeping', organizationId, newId());
 
@@ -52,8 +56,12 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
         await records.remove(permit, kind, id, true);
       }
       const ended = await endProposals(housekeeper, aged(), perStep);
+      const over = await endRuns(housekeeper, aged(), perStep);
+      const runs = await store.runs.forget(aged() - runsKept, runsPerStep);
       return (
         ended === perStep ||
+        over === perStep ||
+        runs === runsPerStep ||
         old.length === perStep ||
         minted === mintedPerStep ||
         approvals === approvalsPerStep ||

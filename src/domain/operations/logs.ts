@@ -26,6 +26,7 @@ import { listOf } from '../kernel/collection.ts';
 import type { Watched } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
+import { runsOfKeysWith } from '../uses/runs-of-keys.ts';
 
 type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
 type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
@@ -45,16 +46,20 @@ const stretch = 50;
 /** In entries. */
 const auditStretch = 500;
 
-export function logsWith({ store, guard, ledger, shown, now }: Parts & LogParts) {
+export function logsWith({ store, stamps, guard, ledger, shown, now }: Parts & LogParts) {
+  const runs = runsOfKeysWith({ store, stamps });
+
   /** Entries that can't be filed now, because nothing can be written, appear later; the others are shown anyway. */
   const settled = () => ledger.settle().catch(() => {});
 
-  function filterOf({ caller, vaults }: Reading, query: RequestQuery): RequestFilter {
+  async function filterOf({ caller, vaults }: Reading, query: RequestQuery): Promise<RequestFilter> {
+    const { run_id: runId } = query;
     return {
       organizationId: caller.organizationId,
       vaultIds: vaults ?? undefined,
       vaultId: query.vault_id,
       accessKeyId: query.access_key_id,
+      accessKeyIds: runId === undefined ? undefined : await runs.keysOf(caller.organizationId, runId),
       status: query.status,
       address: query.ip_address,
       success: query.success,
@@ -76,10 +81,11 @@ export function logsWith({ store, guard, ledger, shown, now }: Parts & LogParts)
   return {
     async requests(permit: Reading, query: RequestLogQuery): Promise<List<RequestLog>> {
       await settled();
-      const filter = filterOf(permit, query);
+      const filter = await filterOf(permit, query);
       const { blocks, skip } = await store.requestLogs.page(filter, query);
       const entries = (await shown.blocks(blocks)).flatMap(block => matching(block, filter));
-      return listOf(entries.slice(skip, skip + query.limit), await store.requestLogs.total(filter), query);
+      const page = await runs.noted(filter.organizationId, entries.slice(skip, skip + query.limit));
+      return listOf(page, await store.requestLogs.total(filter), query);
     },
 
     /**
@@ -96,15 +102,16 @@ export function logsWith({ store, guard, ledger, shown, now }: Parts & LogParts)
         Math.round(from + ((to - from) * part) / buckets),
       );
       const bounds = [...starts, to].map(firstIdAt);
-      const filter = filterOf(permit, query);
+      const filter = await filterOf(permit, query);
       const counted = await store.requestLogs.parts(filter, bounds, false);
       const parts = starts.map(start => ({ at: iso(start), success: 0, failure: 0 }));
       for (const { part, successes, failures } of counted)
         Object.assign(parts[part]!, { success: successes, failure: failures });
       const ids = query.access_key_ids === undefined ? [] : idsIn(query.access_key_ids);
       const ofKeys = new Map(ids.map(id => [id, starts.map(() => 0)]));
-      if (ids.length > 0)
-        for (const one of await store.requestLogs.parts({ ...filter, accessKeyIds: ids }, bounds, true))
+      const counting = ids.filter(id => filter.accessKeyIds?.includes(id) ?? true);
+      if (counting.length > 0)
+        for (const one of await store.requestLogs.parts({ ...filter, accessKeyIds: counting }, bounds, true))
           ofKeys.get(one.access_key_id!)![one.part] = one.successes + one.failures;
       return {
         from: iso(from),
@@ -116,19 +123,21 @@ export function logsWith({ store, guard, ledger, shown, now }: Parts & LogParts)
 
     async request(permit: Reading, id: string): Promise<RequestLog> {
       const block = await store.requestLogs.block(blockIdOf(id));
-      const entries = block === undefined ? [] : matching(await shown.block(block), filterOf(permit, {}));
+      const entries =
+        block === undefined ? [] : matching(await shown.block(block), await filterOf(permit, {}));
       const found = entries.find(entry => entry.id === id);
       if (found === undefined) throw new Failure('NOT_FOUND');
-      return found;
+      return (await runs.noted(permit.caller.organizationId, [found]))[0]!;
     },
 
     /** Every matching entry, newest first, one stretch at a time. */
     async exportRequests(permit: Reading, query: RequestQuery): Promise<Watched<RequestLog>> {
       await settled();
+      const filter = await filterOf(permit, query);
       return guard.during(
         permit,
         'request-logs.exported',
-        newestRequests(store, shown, filterOf(permit, query)),
+        runs.notedInTurn(filter.organizationId, newestRequests(store, shown, filter)),
       );
     },
 
@@ -197,6 +206,7 @@ export function matching(
     .filter(entry => matches(entry, filter))
     .map(({ organization_id, narrowing = null, via, reason, ...entry }) => ({
       ...entry,
+      run_id: null,
       narrowing,
       via: via?.map(([secret_id, template_id]) => ({ secret_id, template_id })) ?? null,
       receipt: receiptOf(entry.id, hash),
@@ -212,12 +222,13 @@ function reasonFor({ vaultIds }: RequestFilter, reason: RefusalReason): RefusalR
 }
 
 function matches(entry: RequestEntry, filter: RequestFilter): boolean {
-  const { organizationId, vaultIds, vaultId, accessKeyId, status, address, success } = filter;
+  const { organizationId, vaultIds, vaultId, accessKeyId, accessKeyIds, status, address, success } = filter;
   return (
     entry.organization_id === organizationId &&
     (vaultIds === undefined || vaultIds.includes(entry.vault_id!)) &&
     (vaultId === undefined || entry.vault_id === vaultId) &&
     (accessKeyId === undefined || entry.access_key_id === accessKeyId) &&
+    (accessKeyIds === undefined || accessKeyIds.includes(entry.access_key_id!)) &&
     (status === undefined || entry.status === status) &&
     (success === undefined || isSuccess(entry.status) === success) &&
     (address === undefined || entry.ip_address === address)

@@ -22,6 +22,7 @@ import {
   requestPlace,
   type SealedRequest,
 } from './approval-records.ts';
+import { runsOfKeysWith } from './runs-of-keys.ts';
 
 type Deciding = Permit<'approvals:write'>;
 
@@ -31,9 +32,15 @@ export type Approvals = ReturnType<typeof approvalsWith>;
 const standingLifetime = 60 * 60 * 1000;
 
 export function approvalsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  const runs = runsOfKeysWith({ store, stamps });
+
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<ApprovalRow, A>> {
     const row = await store.approvals.byId(permit.caller.organizationId, id);
     return stamps.approval.believe(await guard.found(permit, row, row?.vault_id));
+  }
+
+  async function noted(approval: Approval, { caller }: Permit): Promise<Approval> {
+    return (await runs.noted(caller.organizationId, [approval]))[0]!;
   }
 
   async function presented(permit: Permit, row: ApprovalRow): Promise<Approval> {
@@ -70,7 +77,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
       statements: [store.approvals.update(row)],
       touches: [row.id, approvalsTouch(row.organization_id)],
     });
-    return presentedIn(vault, row);
+    return noted(presentedIn(vault, row), permit);
   }
 
   return {
@@ -79,16 +86,19 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
       const vaultIds = vaultsAsked(permit, query.vault_id);
       if (vaultIds?.length === 0) return listOf<Approval>([], 0, query);
       const waitingAt = query.state === 'all' ? undefined : now();
-      const filter = { organizationId: caller.organizationId, vaultIds, waitingAt };
+      const { organizationId } = caller;
+      const accessKeyIds =
+        query.run_id === undefined ? undefined : await runs.keysOf(organizationId, query.run_id);
+      const filter = { organizationId, vaultIds, waitingAt, accessKeyIds };
       const page = { page: query.page, limit: query.limit, asOf: query.as_of };
       const { rows, total } = await store.approvals.page(filter, page);
       const items: Approval[] = [];
       for (const row of rows) items.push(await presented(permit, stamps.approval.believe(row)));
-      return listOf(items, total, query);
+      return listOf(await runs.noted(organizationId, items), total, query);
     },
 
     async get(permit: Permit<'approvals:read'>, id: string): Promise<Approval> {
-      return presented(permit, await find(permit, id));
+      return noted(await presented(permit, await find(permit, id)), permit);
     },
 
     approve: (permit: Deciding, id: string, scope: ApprovalScope): Promise<Approval> =>

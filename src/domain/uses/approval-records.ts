@@ -30,6 +30,11 @@ export function requestPlace(id: string) {
   return { type: 'approval', resource: id, field: 'request', version: 0 };
 }
 
+/** Whether it was decided for good, so that its expiry changes nothing. */
+function isOver({ state }: ApprovalRow): boolean {
+  return state === 'used' || state === 'refused' || state === 'cancelled';
+}
+
 export function presentApproval(
   row: ApprovalRow,
   { rule, access_key, own_name = null, restriction = null, ...request }: SealedRequest,
@@ -41,10 +46,11 @@ export function presentApproval(
     rule_id: row.rule_id,
     rule,
     access_key_id: row.access_key_id,
+    run_id: null,
     access_key,
     own_name,
     restriction,
-    state: row.expires_at <= now && row.state !== 'used' && row.state !== 'refused' ? 'expired' : row.state,
+    state: row.expires_at <= now && !isOver(row) ? 'expired' : row.state,
     scope: row.scope,
     fingerprint: row.fingerprint,
     request,

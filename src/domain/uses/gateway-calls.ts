@@ -13,6 +13,7 @@ import type { VerifiedResource } from '../reads/visibility.ts';
 import { notAllowed, type ParsedCall, parsedCall, type UseRefusal } from './judging.ts';
 import { type Deed, type Identified, recordedUsesWith, type UseResult } from './recorded-uses.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
+import { rulesOfRun } from './run-records.ts';
 import { type SecretCalls, type SecretUseParts, secretCallsWith } from './secret-calls.ts';
 import { judged, needsApproval } from './verdicts.ts';
 
@@ -56,7 +57,7 @@ export function gatewayCallsWith(parts: SecretUseParts, calls: SecretCalls = sec
   /** The rules of this name whose secret the access key can see. */
   async function rulesOf({ reader }: Deed, name: string): Promise<Found[]> {
     const found: Found[] = [];
-    for (const stored of await store.useRules.named(reader.vaultId, name)) {
+    for (const stored of rulesOfRun(reader, await store.useRules.named(reader.vaultId, name))) {
       const rule = stamps.useRule.believe(stored);
       if (rule.resource_type !== 'secret') continue;
       const row = await visibility.byId(reader, rule.resource_id, 'secret').catch(unseen);

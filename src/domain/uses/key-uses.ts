@@ -24,6 +24,8 @@ import {
   type UseResult,
 } from './recorded-uses.ts';
 import { type KeyRule, keyRuleOf } from './rule-records.ts';
+import { free } from './run-budgets.ts';
+import { rulesOfRun } from './run-records.ts';
 import { targetsOfUsesWith } from './use-targets.ts';
 import { tokenPart } from './web-token-shape.ts';
 
@@ -67,14 +69,14 @@ export function keyUsesWith(parts: UseParts & { readonly slots: Concurrency }) {
     const { operation, call } = asked;
     deed.requested = `key=${operation}`;
     const { vault, row, rules } = await usable(reader, call.key);
-    const rule = ruleFor(rules, asked);
+    const rule = ruleFor(rulesOfRun(reader, rules), asked);
     const input = inputOf(asked, rule, row, now());
     const approved = approvedCall(asked, rule, row, input);
     const what = `key=${operation} ${call.alg} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
     const isApproved = rule.approval === 'always' || (rule.approval === 'writes' && operation !== 'verify');
     const approve = () => approvals.take(deed, vault, approved);
-    await using.countUnder(rule, reader, isApproved ? approve : null);
+    await using.countUnder(rule, deed, free, isApproved ? approve : null);
     await deed.begin();
     const lane = { organization: reader.organizationId, key: reader.countedAs };
     const result = await carriedOut(asked, input, row, vault, workers.of(lane));

@@ -15,6 +15,7 @@ import type { Records } from '../resources/records.ts';
 import type { Holders } from './approvers.ts';
 import { derivedId } from './derived-id.ts';
 import type { CallRule } from './rule-records.ts';
+import { type Cost, runBudgetsWith } from './run-budgets.ts';
 
 export interface UseParts extends Parts {
   readonly ledger: Ledger;
@@ -67,6 +68,7 @@ const begun = 102;
 export function recordedUsesWith(parts: UseParts) {
   const { ledger, newId } = parts;
   const limits = keyLimitsWith(parts);
+  const budgets = runBudgetsWith(parts);
 
   async function admit(
     { reader, sender }: Identified<RequestFacts>,
@@ -127,22 +129,30 @@ export function recordedUsesWith(parts: UseParts) {
 
   /**
    * Counts a call under its rule when it is about to be sent. A call that waits for approval, or was refused, doesn't
-   * use up the limit for others: it counts only among the attempts of its access key.
+   * use up the limit for others: it counts only among the attempts of its access key. A call of a run counts in its
+   * budgets too. Returns how long its answer may be.
    */
   async function countUnder(
     { id, rate_limit: limit }: Pick<CallRule, 'id' | 'rate_limit'>,
-    { countedAs }: Reader,
+    deed: Pick<Deed, 'reader' | 'origin'>,
+    cost: Cost,
     approved: (() => Promise<unknown>) | null,
-  ): Promise<void> {
+  ): Promise<number> {
+    const { countedAs } = deed.reader;
     if (limit !== null && approved !== null) {
       await limits.countRequest(derivedId('attempts', id, countedAs), limit);
       await limits.refuseOver(id, limit);
     }
-    await approved?.();
+    if (approved !== null) {
+      // An approval is not used up for a call that is refused anyway.
+      await budgets.check(deed.reader, cost);
+      await approved();
+    }
     if (limit !== null) await limits.countRequest(id, limit);
+    return budgets.take(deed, cost);
   }
 
-  return { run, countUnder };
+  return { run, countUnder, settle: budgets.settle };
 }
 
 /** The reference to the log entry, if the answer has one. */

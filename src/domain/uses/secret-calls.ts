@@ -13,7 +13,7 @@ import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import type { Concurrency } from './concurrency.ts';
-import { type ParsedCall, patternFor } from './judging.ts';
+import { isWrite, type ParsedCall, patternFor } from './judging.ts';
 import { mintingWith } from './minting.ts';
 import { placed, placeInWords, secretOf, shownPlaced } from './placing.ts';
 import { type Deed, recordedUsesWith, type UseParts } from './recorded-uses.ts';
@@ -39,6 +39,8 @@ export type SecretCalls = ReturnType<typeof secretCallsWith>;
 
 interface Prepared {
   readonly order: BrokeredCall;
+  /** In bytes: what the call may take of its run's budget. */
+  readonly reserved: number;
   /** What the log states about the call. */
   readonly what: string;
   readonly receipt: string;
@@ -60,22 +62,26 @@ export function secretCallsWith(parts: SecretUseParts) {
   const suspensions = suspensionsWith(parts);
 
   /** Everything that comes before the call is sent: the checks, the approval, the count and the entry in the log. */
-  async function prepare(deed: Deed, chosen: Chosen): Promise<Prepared> {
+  async function prepare(deed: Deed, chosen: Chosen, length: number): Promise<Prepared> {
     const { reader, vault, row, rule, call } = chosen;
     const { value, values } = await visibility.opened(row, vault);
-    const order = orderOf(chosen, value, values);
-    await refuseGuessing(chosen, order);
+    const wanted = orderOf(chosen, value, values);
+    await refuseGuessing(chosen, wanted);
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
     const approve = () => approvals.take(deed, vault, approved);
-    await using.countUnder(rule, reader, order.isOnce ? approve : null);
-    return { order, what, receipt: await deed.begin() };
+    const cost = { isWrite: isWrite(call.method), body: length, answer: wanted.maxResponse };
+    const maxResponse = await using.countUnder(rule, deed, cost, wanted.isOnce ? approve : null);
+    const order = { ...wanted, maxResponse };
+    return { order, what, reserved: length + maxResponse, receipt: await deed.begin() };
   }
 
   async function make(deed: Deed, chosen: Chosen) {
-    const { order, what } = await prepare(deed, chosen);
+    const length = chosen.call.body?.length ?? 0;
+    const { order, what, reserved } = await prepare(deed, chosen, length);
     const result = await unlessReturned(chosen, order, await broker.call(order));
+    if (isMeasured(result)) await using.settle(deed, reserved - length - result.bytes);
     const { rule } = chosen;
     const minted = result.minted === null ? { stored: null } : await minting.store(deed, rule, result.minted);
     await settle(deed, chosen, what, result);
@@ -88,9 +94,13 @@ export function secretCallsWith(parts: SecretUseParts) {
     chosen: Chosen,
     { begin, ...passing }: Passing,
   ): Promise<PassedOn & { readonly begun: string }> {
-    const { order, what, receipt: begun } = await prepare(deed, chosen);
+    const most = mostSent(chosen, passing);
+    const { order, what, reserved, receipt: begun } = await prepare(deed, chosen, most);
     const isStill = () => isUnchanged(chosen);
-    const result = await broker.passOn({ ...order, ...passing, isStill }, begin(begun));
+    const sent = counted(chosen.call.body, passing.rest);
+    const call = { ...order, ...passing, maxRequest: Math.min(most, passing.maxRequest), rest: sent.rest };
+    const result = await broker.passOn({ ...call, isStill }, begin(begun));
+    if (isMeasured(result)) await using.settle(deed, reserved - sent.length() - result.bytes);
     await settle(deed, chosen, what, result);
     return { ...result, begun };
   }
@@ -142,6 +152,28 @@ export function secretCallsWith(parts: SecretUseParts) {
       slots.within(chosen.reader.countedAs, () => run(deed, chosen, ...given));
 
   return { make: within(make), passOn: within(passOn) };
+}
+
+/** In bytes: the body, as far as it arrived, or as long as it is declared to be, or may be. */
+function mostSent({ call }: Chosen, { rest, length, maxRequest }: Omit<Passing, 'begin'>): number {
+  return rest === null ? (call.body?.length ?? 0) : (length ?? maxRequest);
+}
+
+/** Of an answer that was withheld or cut off it is not known how much of it arrived, so all stays reserved. */
+function isMeasured({ outcome, status }: Outcome): boolean {
+  return outcome === 'answered' || (outcome === 'failed' && status === null);
+}
+
+/** Counts the bytes of a body while they are passed on. */
+function counted(start: Buffer | null, rest: Passing['rest']) {
+  let length = start?.length ?? 0;
+  async function* passed(pieces: NonNullable<Passing['rest']>) {
+    for await (const piece of pieces) {
+      length += piece.length;
+      yield piece;
+    }
+  }
+  return { length: () => length, rest: rest && passed(rest) };
 }
 
 /** Each value is checked by itself, because a response may show only the password of a pair. */

@@ -10,6 +10,7 @@ import { notAllowed, parsedCall } from './judging.ts';
 import type { Minted } from './minting.ts';
 import { type Deed, type Identified, recordedUsesWith, type UseResult } from './recorded-uses.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
+import { rulesOfRun } from './run-records.ts';
 import { type SecretCalls, type SecretUseParts, secretCallsWith } from './secret-calls.ts';
 import { targetsOfUsesWith } from './use-targets.ts';
 import { judged, verdictOf } from './verdicts.ts';
@@ -38,7 +39,8 @@ export function secretUsesWith(parts: SecretUseParts, calls: SecretCalls = secre
     deed.requested = 'secret=use';
     const call = parsedCall(asked);
     const { vault, row, rules } = await usable(reader, asked.secret);
-    const named = asked.rule === undefined ? rules : rules.filter(({ id }) => id === asked.rule);
+    const own = rulesOfRun(reader, rules);
+    const named = asked.rule === undefined ? own : own.filter(({ id }) => id === asked.rule);
     deed.requested = `secret=use ${row.name}`;
     if (asked.dry_run) {
       deed.requested = `secret=use dry-run ${row.name}`;

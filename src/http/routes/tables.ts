@@ -14,6 +14,7 @@ import { proposalRoutes } from './proposals.ts';
 import { resourceRoutes } from './resources.ts';
 import { ownRoleRequestRoutes, roleRequestRoutes } from './role-requests.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
+import { runRoutes } from './runs.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
 import { signOnRoutes } from './sign-on.ts';
 import { sshRoutes } from './ssh.ts';
@@ -34,6 +35,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
     ...ruleRoutes(domain),
     ...issuerRoutes(domain),
     ...authorityRoutes(domain),
+    ...runRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),

@@ -25,6 +25,7 @@ import { admittedBodiesWith, typedJsonIn } from './admitted-body.ts';
 import { factsOf, jsonType, refusingWith, writingWith } from './answers.ts';
 import { type LeasePath, leasePathIn } from './leases.ts';
 import { type KeyOperationPath, keyOperationIn, operationIn, vaultIdIn, vaultRoute } from './path.ts';
+import { runPathIn } from './runs.ts';
 
 /** What a request asks for: its route in the log, and how it is done once its body is there. */
 interface Asked {
@@ -36,7 +37,7 @@ interface Asked {
 type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
-  const { vaultUses, keyUses, leaseUses } = parts.domain;
+  const { vaultUses, keyUses, leaseUses, runUses } = parts.domain;
   const admitted = admittedBodiesWith(parts);
   const write = writingWith(parts);
   const refuse = refusingWith(parts);
@@ -78,10 +79,20 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     if (Object.hasOwn(operations, path)) return { run: operations[path]!, route: path, hasBody };
     const key = keyOperationIn(request);
     if (key !== null) return { run: operationOn(key), route: `keys/{key}/${key.operation}`, hasBody };
+    const run = runPathIn(request);
+    if (run !== null)
+      return {
+        run: (facts, sent) => runUses.use({ ...facts, asked: run.read(sent) }),
+        route: run.operation,
+        hasBody: run.hasBody,
+      };
     const lease = leasePathIn(request);
     if (lease === null) return null;
-    const run: Run = (facts, sent) => leaseUses.use({ ...facts, asked: lease.read(sent) });
-    return { run, route: lease.operation, hasBody: lease.hasBody };
+    return {
+      run: (facts, sent) => leaseUses.use({ ...facts, asked: lease.read(sent) }),
+      route: lease.operation,
+      hasBody: lease.hasBody,
+    };
   }
 
   function factsIn(request: IncomingMessage, operation: string): RequestFacts {

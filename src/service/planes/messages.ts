@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Reader } from '../../access/caller.ts';
 import type { SignedTime } from '../../base/clock.ts';
 import type { LeaseCall } from '../../contract/issuers.ts';
+import type { RunCall } from '../../contract/runs.ts';
 import type { UseCall } from '../../contract/uses.ts';
 import type { Acceptance } from '../../domain/operations/acceptance.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
@@ -147,10 +148,11 @@ export type UseMessage =
   | { readonly key: KeyCall }
   | { readonly operation: AskedOfKey }
   | { readonly lease: LeaseCall }
+  | { readonly run: RunCall }
   | { readonly unread: SentFailure };
 
 export interface UseOrder {
-  readonly of: 'secret' | 'key' | 'operation' | 'lease';
+  readonly of: 'secret' | 'key' | 'operation' | 'lease' | 'run';
   readonly facts: RequestFacts;
   /** The access key of the request, as the reading plane identified it. Its token is not sent. */
   readonly reader: Reader;

@@ -101,7 +101,7 @@ async function carryOut(domain: UsesDomain, order: UseOrder): Promise<UseOutcome
 }
 
 async function resultOf(
-  { vaultUses, keyUses, leaseUses }: UsesDomain,
+  { vaultUses, keyUses, leaseUses, runUses }: UsesDomain,
   { of, facts, reader, asked }: UseOrder,
 ): Promise<UseResult<object>> {
   const request = { ...facts, reader };
@@ -109,9 +109,11 @@ async function resultOf(
   if ('key' in asked) return keyUses.use({ ...request, asked: asked.key });
   if ('operation' in asked) return keyUses.operate({ ...request, asked: asked.operation });
   if ('lease' in asked) return leaseUses.use({ ...request, asked: asked.lease });
+  if ('run' in asked) return runUses.use({ ...request, asked: asked.run });
   const unread = receivedFailure(asked.unread);
   if (of === 'operation') return keyUses.operate({ ...request, asked: unread });
   if (of === 'lease') return leaseUses.use({ ...request, asked: unread });
+  if (of === 'run') return runUses.use({ ...request, asked: unread });
   return of === 'key'
     ? keyUses.use({ ...request, asked: unread })
     : vaultUses.use({ ...request, call: unread });

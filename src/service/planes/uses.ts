@@ -100,6 +100,11 @@ export class Uses implements UsesOfVault, OtherLedger {
       ),
   };
 
+  readonly runUses: UsesOfVault['runUses'] = {
+    use: ({ asked, ...facts }) =>
+      this.#order('run', facts, asked instanceof Failure ? { unread: sentFailure(asked) } : { run: asked }),
+  };
+
   settle = (): Promise<void> => this.#ask('settle');
 
   writeHourCounts = (): Promise<void> => this.#ask('writeHourCounts');

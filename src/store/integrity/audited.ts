@@ -31,6 +31,7 @@ export const revisedTables = [
   'authorities',
   'profiles',
   'issued_certificates',
+  'runs',
   'oauth_grants',
   'role_requests',
 ] as const satisfies readonly (keyof Schema)[];

@@ -59,6 +59,10 @@ const linked = each('logged', 'id', 'writer', 'seq', 'hash', 'mark');
 
 const revised = { ...stamped('created_at', 'updated_at', 'revision'), stamp: 'stamp' } as const;
 
+const runIndex = because(
+  'an index of the access keys of runs: which keys and vaults a run has is stamped in its row, and each entry is compared with that before it is shown; without an entry, a request is shown without its run',
+);
+
 export const columns = {
   organizations: { ...stamped('id', 'name', 'plan', 'enterprise_limit'), ...revised },
   members: {
@@ -178,6 +182,14 @@ export const columns = {
     ...stamped('names', 'certificate', 'not_before', 'expires_at', 'requester_kind', 'requester_id'),
     ...stamped('revoked_at', 'revocation_reason'),
     ...revised,
+  },
+  runs: {
+    ...stamped('id', 'organization_id', 'purpose', 'access_keys', 'rules', 'budgets', 'uses', 'writes'),
+    ...stamped('bytes', 'state', 'ended_by', 'ends_at', 'member_id', 'client', 'created_by'),
+    ...revised,
+  },
+  run_access_keys: {
+    ...each(runIndex, 'access_key_id', 'run_id', 'vault_id'),
   },
   webhooks: {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),

@@ -17,6 +17,7 @@ export interface ApprovalFilter {
   readonly vaultIds?: readonly string[] | undefined;
   /** Only approvals that are pending at this time. */
   readonly waitingAt?: number | undefined;
+  readonly accessKeyIds?: readonly string[] | undefined;
 }
 
 export interface WaitingBound {
@@ -43,15 +44,28 @@ export function approvals({ db, commit, lists, name }: Engine) {
     /** An access key's approvals that have not expired, oldest first. */
     ofAccessKey: (id: string, now: number): Promise<AuditedApproval[]> => ofAccessKey({ id, now }),
 
+    /** Those of these access keys that are pending, or approved and not used up. */
+    openOf: async (ids: readonly string[], now: number, most: number): Promise<AuditedApproval[]> =>
+      ids.length === 0
+        ? []
+        : audited()
+            .where('access_key_id', 'in', [...ids])
+            .where('expires_at', '>', now)
+            .where('state', 'in', ['pending', 'approved'])
+            .orderBy('id')
+            .limit(most)
+            .execute(),
+
     /** Only in vaults that are not deleted: without its vault, the description of a call can't be opened. */
     async page(
-      { organizationId, vaultIds, waitingAt }: ApprovalFilter,
+      { organizationId, vaultIds, waitingAt, accessKeyIds }: ApprovalFilter,
       page: Page,
     ): Promise<PageOf<AuditedApproval>> {
       let found = audited(lists)
         .where('organization_id', '=', organizationId)
         .where('vault_id', 'in', livingVaults(lists, organizationId).select('id'));
       if (vaultIds !== undefined) found = found.where('vault_id', 'in', vaultIds);
+      if (accessKeyIds !== undefined) found = found.where('access_key_id', 'in', [...accessKeyIds]);
       if (waitingAt !== undefined)
         found = found.where('state', '=', 'pending').where('expires_at', '>', waitingAt);
       return pageOf(found, page);

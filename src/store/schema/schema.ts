@@ -11,6 +11,7 @@ import type { Flag, Named, Owned } from './common.ts';
 import type { IssuerQueueTable, IssuerTable, LeaseTable } from './leases.ts';
 import type { LogTables } from './logs.ts';
 import type { PeopleTables } from './people.ts';
+import type { RunAccessKeyTable, RunTable } from './runs.ts';
 
 export type * from './logs.ts';
 export type * from './people.ts';
@@ -176,8 +177,8 @@ export interface ApprovalTable extends Owned {
   scope_fingerprint: string;
   /** What the approver sees, sealed with the vault's key. */
   request: Sealed;
-  scope: 'call' | 'rule';
-  state: 'pending' | 'approved' | 'refused' | 'used';
+  scope: 'call' | 'shape' | 'rule';
+  state: 'pending' | 'approved' | 'refused' | 'used' | 'cancelled';
   decided_by: string | null;
   expires_at: number;
 }
@@ -325,6 +326,8 @@ export interface Schema extends LogTables, PeopleTables {
   authorities: AuthorityTable;
   profiles: ProfileTable;
   issued_certificates: IssuedCertificateTable;
+  runs: RunTable;
+  run_access_keys: RunAccessKeyTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;
