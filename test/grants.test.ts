@@ -229,6 +229,7 @@ describe('what is shown', () => {
     stage: ['vaults:read', 'secrets:read'],
     proposal: ['proposals:read', ...resourceReads],
     lease: ['leases:read'],
+    run: ['runs:read'],
     webhook: ['webhooks:read'],
   };
   for (const kind of eventKinds)

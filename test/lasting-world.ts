@@ -24,6 +24,7 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/^POST \/v1\/use-rules\/check$/, 'changes nothing'],
   [/^POST \/v1\/issuers\/:id\/check$/, 'changes nothing'],
   [/^POST \/v1\/leases\/:id\/(renew|revoke)$/, 'is for the access key that has it, and ends with that'],
+  [/^POST \/v1\/runs\/:id\/end$/, 'takes something away'],
   [/^POST \/v1\/webhooks\/:id\/test$/, 'sends one event, once'],
   [/^POST \/v1\/webhook-deliveries\/:id\/redeliver$/, 'sends one event, once'],
   [/^POST \/mcp$/, 'its tools read and use, and give nothing'],
@@ -168,6 +169,10 @@ export const giving: Readonly<Record<string, Given>> = {
   'POST /v1/webhooks/:id/rotate-secret': { body: () => undefined },
   'POST /v1/use-rules': { body: ({ secretId }) => ({ name: name(), secret_id: secretId, ...rule }) },
   'POST /v1/issuers': { body: ({ vaultId }) => issuerBody(vaultId, name()) },
+  'POST /v1/runs': {
+    body: ({ vaultId }) => ({ purpose: name(), vault_ids: [vaultId] }),
+    works: (world, { token }) => reads(world, token),
+  },
   'PUT /v1/issuers/:id': { body: () => ({ max_ttl: 4_000 + ++names }) },
   'POST /v1/authorities': { body: ({ vaultId }) => authorityBody(vaultId, name()) },
   'PUT /v1/authorities/:id': { body: ({ standing }) => ({ certificate: standing.signedElsewhere }) },

@@ -56,6 +56,10 @@ const operationIds = [
   'changePassword',
   'changeSshRevocations',
   'checkIssuer',
+  'listRuns',
+  'getRun',
+  'createRun',
+  'endRun',
   'getLease',
   'listLeases',
   'renewLease',
@@ -262,6 +266,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         'CreatedAccessKey',
         'CreatedApiKey',
         'CreatedPublicToken',
+        'CreatedRun',
         'CreatedSecretId',
         'InvitedMember',
       ];
@@ -462,6 +467,7 @@ function subjectOf(kind: EventKind): EventSubject {
     return { ...about, type: 'stage', vault_id: null, missing };
   }
   if (kind.startsWith('approval')) return { ...about, type: 'approval' };
+  if (kind.startsWith('run')) return { ...about, type: 'run' };
   if (kind.startsWith('lease')) return { ...about, type: 'lease' };
   if (kind.startsWith('proposal')) return { ...about, type: 'proposal' };
   if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };

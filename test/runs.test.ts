@@ -46,7 +46,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         ['active', 'Label new issues', now.created_by],
       );
       const { body, text } = await world.service.call('GET', `/v1/request-logs?run_id=${run.id}`);
-      assert.ok(body.pagination, text + world.service.reports.join("\n"));
+      assert.ok(body.pagination, text + world.service.reports.join('\n'));
       assert.equal(body.pagination.total, 3, 'the use before and after it was sent, and the read');
       assert.ok(body.data.every((entry: { run_id: string }) => entry.run_id === run.id));
       const all = (await world.service.call('GET', '/v1/request-logs')).body.data;

@@ -474,6 +474,7 @@ describe('what is given away', () => {
       proposal: ['proposals:read', ...reads],
       role: ['members:read'],
       lease: ['leases:read'],
+      run: ['runs:read'],
       webhook: ['webhooks:read'],
     };
     for (const event of eventKinds) {

@@ -63,6 +63,9 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'use-rules delete': () => oneOf(import('./agents/use-rules.ts'), 'deleteCommand'),
     'use-rules presets': () => oneOf(import('./agents/use-rules.ts'), 'presetsCommand'),
     'use-rules check': () => oneOf(import('./agents/use-rules.ts'), 'checkCommand'),
+    'runs list': () => oneOf(import('./agents/runs.ts'), 'listCommand'),
+    'runs show': () => oneOf(import('./agents/runs.ts'), 'showCommand'),
+    'runs end': () => oneOf(import('./agents/runs.ts'), 'endCommand'),
   },
   'Manage vaults and access for programs': {
     'vaults list': () => oneOf(import('./programs/vaults.ts'), 'listCommand'),

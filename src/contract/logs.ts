@@ -151,6 +151,7 @@ export const requestLog = z
       method: 'GET',
       status: 200,
       access_key_id: '0199a3c4-4444-7abc-8def-0123456789ab',
+      run_id: null,
       narrowing: null,
       requested: 'secrets',
       via: null,

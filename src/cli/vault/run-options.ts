@@ -49,6 +49,20 @@ const onChange: Option<'restart' | NodeJS.Signals | null> = {
   },
 };
 
+/** A budget of the run; none by default. */
+function limit(help: string, least: number): Option<number | null> {
+  return {
+    value: 'NUMBER',
+    help,
+    fallback: null,
+    parse: given => {
+      if (!/^\d{1,9}$/.test(given) || Number(given) < least)
+        throw new Error(`must be a whole number of at least ${least}, with nine digits at most`);
+      return Number(given);
+    },
+  };
+}
+
 export const runOptions = {
   ...place,
   vault: repeated(
@@ -71,12 +85,16 @@ export const runOptions = {
     'let the program use a secret that it never gets: set the address and a restricted, short-lived access key for calls through the gateway under this use rule. PROGRAM is one of anthropic, git, github, hugging-face, npm, openai, pypi, stripe, or NAME for NAME_BASE_URL and NAME_API_KEY. No values are passed on, except for --only and --file',
     viaIn,
   ),
-  'via-for': text('DURATION', 'how long that access key is valid, such as 8h (default: 12h)'),
   lease: repeated(
     'ISSUER|NAME=ISSUER',
     'obtain a short-lived credential from an issuer and pass it on as NAME_USERNAME, NAME_PASSWORD and NAME_URL; it is renewed while the program runs, and revoked when it ends',
     leaseIn,
   ),
+  'via-for': text('DURATION', 'how long that access key is valid at most, such as 8h (default: 12h)'),
+  purpose: text('TEXT', 'with --via: what the run is for, as people see it (default: the command)'),
+  'max-uses': limit('with --via: how many calls it may make', 1),
+  'max-writes': limit('with --via: how many of them may have another method than GET or HEAD', 0),
+  'max-bytes': limit('with --via: the size of all bodies and answers together', 1),
   only: names('pass on only these secrets'),
   prefix: text('P', 'put P before the name of every variable'),
   pristine: flag('don’t pass on the current environment'),
@@ -99,4 +117,7 @@ export const runOptions = {
   'no-cache': flag('store nothing for --offline'),
 };
 
-export type RunValues = ReturnType<typeof readOptions<typeof runOptions>>;
+export type RunValues = ReturnType<typeof readOptions<typeof runOptions>> & {
+  /** The access key of the run that the program belongs to. */
+  readonly 'run-key'?: string | null;
+};

@@ -5,7 +5,10 @@ import { settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { endAs } from './child.ts';
 import { runOptions } from './run-options.ts';
+import { startRun } from './run-start.ts';
 import { sourceOf, supervise } from './supervision.ts';
+
+const runFlags = ['purpose', 'max-uses', 'max-writes', 'max-bytes'] as const;
 
 export const command: Command = {
   usage: 'run [flags] -- COMMAND [ARGUMENT...]',
@@ -27,6 +30,12 @@ export const command: Command = {
     const settings = settingsFor({ ...values, vault: values.vault[0] ?? null }, process.env);
     if (values.strict && values.only.length === 0 && (settings.project?.names ?? []).length === 0)
       throw new UsageError('--strict requires the expected names: --only, or names in the project file');
-    endAs(await supervise(program, values, sourceOf(settings, values, process.env), process.env));
+    if (values.via.length === 0 && runFlags.some(name => values[name] !== null))
+      throw new UsageError(`--${runFlags.find(name => values[name] !== null)} requires --via`);
+    const started = await startRun(settings, values, program);
+    const given = { ...values, 'run-key': started?.token ?? null };
+    const source = sourceOf(settings, given, process.env);
+    const ended = await supervise(program, given, source, process.env).finally(() => started?.end());
+    endAs(ended);
   },
 };

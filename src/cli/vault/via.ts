@@ -1,13 +1,14 @@
 /**
  * `run --via`: the variables by which an unchanged program calls a service through the gateway. It gets the gateway's
- * address, and in place of the service's key an access key that reads no values and soon expires.
+ * address, and in place of the service's key an access key that reads no values and soon ends: that of a run, or a
+ * restricted one.
  */
 import { narrow } from '../../client/narrow.ts';
 import type { Environment } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import type { Settings } from '../connection/settings.ts';
-import { durationIn } from '../terminal/dates.ts';
 import type { Masked } from '../terminal/mask.ts';
+import { lifetimeIn } from './run-start.ts';
 
 export interface Via {
   /** One of those below, or the beginning of the names of variables. */
@@ -19,6 +20,8 @@ export interface Via {
 interface ViaOptions {
   readonly via: readonly Via[];
   readonly 'via-for': string | null;
+  /** The access key of its run, if it has one. */
+  readonly 'run-key'?: string | null;
 }
 
 interface Given {
@@ -33,8 +36,6 @@ interface Call {
 }
 
 type Variables = (call: Call) => Record<string, string>;
-
-const twelveHours = 12 * 60 * 60;
 
 const programs: Readonly<Record<string, Variables>> = {
   anthropic: ({ url, key }) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
@@ -59,7 +60,7 @@ export async function viaVariables(
   if (values.via.length === 0) return { variables: {}, secrets: [] };
   if (accessKey === null) throw new UsageError('--via requires an access key that may use secrets');
   const expiresInSeconds = lifetimeIn(values['via-for']);
-  const { token: key } = await narrow(accessKey, { namesOnly: true, expiresInSeconds });
+  const key = values['run-key'] ?? (await narrow(accessKey, { namesOnly: true, expiresInSeconds })).token;
   const base = url.replace(/\/+$/, '');
   const calls = values.via.map(via => ({ ...via, url: `${base}/via/${encodeURIComponent(via.rule)}`, key }));
   const settings = calls.filter(({ program }) => program === 'git');
@@ -70,13 +71,6 @@ export async function viaVariables(
     },
     secrets: [{ name: 'STRONGROOM_ACCESS_KEY', value: key }],
   };
-}
-
-function lifetimeIn(given: string | null): number {
-  if (given === null) return twelveHours;
-  const milliseconds = durationIn(given);
-  if (milliseconds === null) throw new UsageError('--via-for must be a duration such as 90s, 10m or 8h');
-  return milliseconds / 1_000;
 }
 
 function variablesOf({ program, ...call }: Call & Via): Record<string, string> {

@@ -24,7 +24,7 @@ import { roleRequests } from './029-role-requests.ts';
 import { proposals } from './030-proposals.ts';
 import { leases } from './031-leases.ts';
 import { authorities } from './033-authorities.ts';
-import { runs } from './034-runs.ts';
+import { runs } from './035-runs.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -54,7 +54,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '030-proposals': proposals,
   '031-leases': leases,
   '033-authorities': authorities,
-  '034-runs': runs,
+  '035-runs': runs,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {
