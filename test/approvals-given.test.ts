@@ -349,6 +349,7 @@ describe('those who decide about calls', () => {
         },
       },
       store: {
+        runs: { ofAccessKeys: async () => ({ keys: [], rows: [] }) },
         approvals: {
           byId: async (_: string, of: string) => (of === id ? row : undefined),
           update: (updated: ApprovalRow) => updated,

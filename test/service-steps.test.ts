@@ -38,6 +38,7 @@ describe('a step of housekeeping', () => {
         roleRequests: { forget: note('role requests', undefined) },
         proposals: { forget: note('proposals', 0), expired: note('undecided', []) },
         leases: { forget: note('leases', 0) },
+        runs: { forget: note('runs', 0), over: note('over', []) },
         oauthGrants: { forget: note('grants', undefined) },
         resources: { deletedBefore: note('trash', rows) },
       },
@@ -63,6 +64,8 @@ describe('a step of housekeeping', () => {
       ['grants', 90 * day, 1_000],
       ['trash', 60 * day, 50],
       ['undecided', 90 * day, 50],
+      ['over', 90 * day, 50],
+      ['runs', 0, 1_000],
     ]);
     assert.deepEqual(removed, [[['o', 'secrets:write'], 'secret', 's0', true]]);
   });
