@@ -87,6 +87,7 @@ const tones: Readonly<Record<Approval['state'], Tone>> = {
   approved: 'good',
   used: 'good',
   refused: 'bad',
+  cancelled: 'neutral',
   expired: 'neutral',
 };
 
