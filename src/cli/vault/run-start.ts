@@ -4,13 +4,12 @@
  * further instead, unless something was asked for that only a run can do.
  */
 import type { Budgets, RunRequest, StartedRun } from '../../contract/runs.ts';
-import { longestPurpose, longestRun, usualRun } from '../../contract/runs.ts';
-import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { longestPurpose } from '../../contract/runs.ts';
+import { Refusal } from '../../service/settings/report.ts';
 import { Away, ask, jsonOf, refusalOf } from '../connection/remote.ts';
 import type { Settings } from '../connection/settings.ts';
-import { durationIn } from '../terminal/dates.ts';
 import { note, printable } from '../terminal/terminal.ts';
-import type { Via } from './via.ts';
+import { lifetimeIn, type Via } from './via.ts';
 
 export interface RunWishes {
   readonly via: readonly Via[];
@@ -78,14 +77,4 @@ function requestFor(wishes: RunWishes, program: readonly string[]): RunRequest {
 /** In one line that can be shown. */
 function purposeOf(text: string): string {
   return [...printable(text.replace(/\s+/g, ' ').trim())].slice(0, longestPurpose).join('').trim();
-}
-
-/** In seconds. */
-export function lifetimeIn(given: string | null): number {
-  if (given === null) return usualRun;
-  const milliseconds = durationIn(given);
-  if (milliseconds === null) throw new UsageError('--via-for must be a duration such as 90s, 10m or 8h');
-  const seconds = Math.ceil(milliseconds / 1_000);
-  if (seconds > longestRun) throw new UsageError('--via-for must be at most 30 days');
-  return seconds;
 }

@@ -34,8 +34,8 @@ export const command: Command = {
       throw new UsageError(`--${runFlags.find(name => values[name] !== null)} requires --via`);
     const started = await startRun(settings, values, program);
     const given = { ...values, 'run-key': started?.token ?? null };
-    const source = sourceOf(settings, given, process.env);
-    const ended = await supervise(program, given, source, process.env).finally(() => started?.end());
-    endAs(ended);
+    const supervised = async () =>
+      supervise(program, given, sourceOf(settings, given, process.env), process.env);
+    endAs(await supervised().finally(() => started?.end()));
   },
 };

@@ -4,11 +4,12 @@
  * restricted one.
  */
 import { narrow } from '../../client/narrow.ts';
+import { longestRun, usualRun } from '../../contract/runs.ts';
 import type { Environment } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import type { Settings } from '../connection/settings.ts';
+import { durationIn } from '../terminal/dates.ts';
 import type { Masked } from '../terminal/mask.ts';
-import { lifetimeIn } from './run-start.ts';
 
 export interface Via {
   /** One of those below, or the beginning of the names of variables. */
@@ -71,6 +72,16 @@ export async function viaVariables(
     },
     secrets: [{ name: 'STRONGROOM_ACCESS_KEY', value: key }],
   };
+}
+
+/** In seconds. */
+export function lifetimeIn(given: string | null): number {
+  if (given === null) return usualRun;
+  const milliseconds = durationIn(given);
+  if (milliseconds === null) throw new UsageError('--via-for must be a duration such as 90s, 10m or 8h');
+  const seconds = Math.ceil(milliseconds / 1_000);
+  if (seconds > longestRun) throw new UsageError('--via-for must be at most 30 days');
+  return seconds;
 }
 
 function variablesOf({ program, ...call }: Call & Via): Record<string, string> {

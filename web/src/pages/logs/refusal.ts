@@ -27,6 +27,8 @@ const words: Readonly<Record<NonNullable<RequestLog['reason']>, string>> = {
     'The call contained part of the secret’s value. Three such calls in a week suspend the access key for the secret.',
   use_suspended:
     'The access key is suspended for this secret: its calls or their responses contained parts of the value.',
+  over_budget: 'A budget of the run is used up.',
+  run_ended: 'The run has ended.',
   restricted: 'It exists, but the access key is restricted to other kinds or names.',
   not_found: 'Nothing has this ID, name or path.',
   disabled: 'The requested resource is disabled.',
