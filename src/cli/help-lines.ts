@@ -202,6 +202,18 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'use-rules check SECRET URL [flags]',
     summary: 'check whether a call with a secret would be allowed',
   },
+  'runs list': {
+    usage: 'runs list [flags]',
+    summary: 'print the runs of agents',
+  },
+  'runs show': {
+    usage: 'runs show ID [flags]',
+    summary: 'print a run, its budgets and its last requests',
+  },
+  'runs end': {
+    usage: 'runs end ID [flags]',
+    summary: 'end a run, with everything that it may do',
+  },
   'vaults list': {
     usage: 'vaults list [flags]',
     summary: 'print the vaults',
