@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
 import { openedByAge } from '../test/interop/age.ts';
 import { gitThroughGateway, npmThroughGateway } from '../test/interop/gateway.ts';
-import { leasesWithHvac } from '../test/interop/leases.ts';
+import { leasesOfRedis, leasesWithHvac } from '../test/interop/leases.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 import { proxies, runBehind } from '../test/interop/proxies.ts';
 import { throughSshd } from '../test/interop/ssh.ts';
@@ -125,6 +125,17 @@ tools.push({
   },
   run: sshd => throughSshd(sshd, service),
 });
+
+for (const [server, debianPackage] of [
+  ['redis-server', 'redis-server'],
+  ['valkey-server', 'valkey-server'],
+] as const)
+  tools.push({
+    name: `${server}, with short-lived users`,
+    debianPackage,
+    find: async () => ((await succeeds(server, '--version')) ? server : null),
+    run: leasesOfRedis,
+  });
 
 for (const proxy of proxies) {
   tools.push({

@@ -5,6 +5,9 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { checkNames, examine } from '../src/service/doctor/doctor.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { enginesInTurn, eventually } from './harness.ts';
 import { issuerBody, type LeaseWorld, startLeases } from './leases-world.ts';
 
@@ -71,6 +74,13 @@ for (const engine of enginesInTurn(import.meta.url)) {
       await cutter.close();
     });
 
+    async function examined(): Promise<string> {
+      const config = readConfig(serveOptions, [...world.service.place], {});
+      const others = checkNames.filter(name => name !== 'leases');
+      for await (const { outcome, message } of examine(config, others, world.service.clock.now))
+        return `${outcome} ${message}`;
+      throw new Error('there is no such check');
+    }
     const ask = () => world.ask('POST', 'leases', { name: 'cut', ttl: 3_600 });
     const living = async () =>
       (await world.service.call('GET', '/v1/leases?state=living&limit=100')).body.data as {
@@ -170,12 +180,17 @@ for (const engine of enginesInTurn(import.meta.url)) {
         const { body } = await world.service.call('GET', `/v1/issuers/${world.issuerId}`);
         return body.failing_since !== null;
       });
+      assert.equal(
+        await examined(),
+        'warning 10 credentials could not be revoked, 1 issuer can’t be reached: strongroom leases list and issuers check say which, and why',
+      );
       await world.target.sql(`ALTER ROLE ${world.target.admin} LOGIN`);
       world.service.clock.pass(31_000);
       for (const id of given) await world.ended(id);
       assert.deepEqual(await world.target.users(), []);
       const { body } = await world.service.call('GET', `/v1/issuers/${world.issuerId}`);
       assert.equal(body.failing_since, null);
+      assert.equal(await examined(), 'ok no short-lived credentials are active');
     });
   });
 }

@@ -157,6 +157,12 @@ describe('what is measured', () => {
         },
       },
       deliveries: { byState: async () => new Map([['dead', 2]]) },
+      leases: {
+        counts: async (before: number) => {
+          assert.equal(before, day - 60_000);
+          return { states: new Map([['active', 3]]), late: 2, failingIssuers: 1 };
+        },
+      },
     };
     const domain = { ledger: { waiting: 9 }, verifyLogs: { prove: async () => 'proven' } };
     const gauges = managementGauges(
@@ -180,6 +186,12 @@ describe('what is measured', () => {
     assert.deepEqual(
       [values['strongroom_webhook_deliveries pending'], values['strongroom_webhook_deliveries dead']],
       [0, 2],
+    );
+    assert.deepEqual(
+      ['leases active', 'leases revoking', 'leases_late ', 'issuers_failing '].map(
+        name => values[`strongroom_${name}`.trim()],
+      ),
+      [3, 0, 2, 1],
     );
     assert.ok(asked.length > 0 && asked.every(({ from, to }) => from === day && (to - from) % day === 0));
     const days = Object.keys(values).flatMap(

@@ -97,7 +97,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
     });
 
     it('creates nothing with HEAD, LIST or a write, and refuses what it can’t honour', async () => {
-      const before = (await world.target.users()).length;
+      const before = new Set(await world.target.users());
       for (const [method, path, status] of [
         ['POST', 'database/creds/app-db', 405],
         ['GET', 'database/creds/app-db?list=true', 405],
@@ -120,7 +120,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         },
       );
       assert.equal(wrapped.status, 400);
-      assert.equal((await world.target.users()).length, before);
+      for (const user of await world.target.users()) assert.ok(before.has(user));
     });
 
     it('gives nothing to a key that may not see the issuer, to API keys, and to strangers', async () => {

@@ -14,6 +14,8 @@ export const longestLife = 24 * 3_600;
 const longestRoleName = 63;
 const mostGroups = 10;
 const mostConnections = 10_000;
+const mostRules = 50;
+const longestRule = 255;
 
 const seconds = count(shortestLife, longestLife);
 const defaultLife = 3_600;
@@ -27,7 +29,7 @@ const roleName = exactLine(1, longestRoleName).refine(
 export const connection = z
   .strictObject({
     url: exactLine(1, 2_048).describe(
-      'Such as `postgres://admin:password@db.example.com/app`. The connection is encrypted and the server’s certificate verified, unless `sslmode=disable` is given for a private network that the operator opened.',
+      'Such as `postgres://admin:password@db.example.com/app` or `rediss://admin:password@cache.example.com`. The connection is encrypted and the server’s certificate verified, unless `sslmode=disable`, or `redis:` as scheme, is given for a private network that the operator opened.',
     ),
     ca: pem.optional().describe('The certificates of the authority that signed the server’s, as PEM.'),
   })
@@ -36,12 +38,21 @@ export type Connection = z.output<typeof connection>;
 
 export const template = z
   .strictObject({
-    member_of: arrayFrom(1, mostGroups, roleName).describe(
-      'The roles of the database that each issued user is a member of. Objects that it leaves behind go to the first.',
-    ),
+    member_of: arrayFrom(1, mostGroups, roleName)
+      .optional()
+      .describe(
+        'For databases: the roles that each issued user is a member of. Objects that it leaves behind go to the first.',
+      ),
+    rules: arrayFrom(1, mostRules, exactLine(1, longestRule))
+      .optional()
+      .describe(
+        'For `redis`: what each issued user may do, such as `~app:*`, `&news`, `+@read`, `-@dangerous`. It may never administer the server.',
+      ),
     connection_limit: count(1, mostConnections)
       .optional()
-      .describe('How many connections an issued user may have open at a time; unlimited if omitted.'),
+      .describe(
+        'For databases: how many connections an issued user may have open at a time; unlimited if omitted.',
+      ),
   })
   .meta({ id: 'IssuerTemplate', example: { member_of: ['app'] } });
 export type Template = z.output<typeof template>;

@@ -146,7 +146,7 @@ export const eventKinds = [
 export type EventKind = (typeof eventKinds)[number];
 
 /** What issues short-lived credentials. */
-export const providerNames = ['postgresql'] as const;
+export const providerNames = ['postgresql', 'redis'] as const;
 export type ProviderName = (typeof providerNames)[number];
 
 /**

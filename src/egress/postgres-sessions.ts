@@ -4,21 +4,8 @@
  * the server's certificate verified for the name in the URL, except in networks that the operator opened. Nothing comes
  * from the environment or the operator's files. Errors never contain the password.
  */
-import { isIP } from 'node:net';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import pg from 'pg';
-import type { Egress } from '../access/egress.ts';
-import { AddressRefused, type Resolve } from './connections.ts';
-
-export interface PostgresTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly username: string;
-  readonly password: string;
-  readonly encrypted: boolean;
-  readonly ca: string | null;
-}
+import { permittedAddress, type ServiceTarget, type SocketParts, verifiedTls } from './judged-sockets.ts';
 
 export interface OpenedPostgres {
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
@@ -26,9 +13,7 @@ export interface OpenedPostgres {
   close(): Promise<void>;
 }
 
-interface PostgresSessionParts {
-  readonly egress: Egress;
-  readonly resolve: Resolve;
+interface PostgresSessionParts extends SocketParts {
   /** How an answer of the server that is an error is reported. */
   readonly refused: (message: string, code: string) => Error;
 }
@@ -38,7 +23,7 @@ const connectPatience = 8_000;
 const answerPatience = 8_000;
 
 export function postgresSessionsWith(parts: PostgresSessionParts) {
-  return async (target: PostgresTarget): Promise<OpenedPostgres> => {
+  return async (target: ServiceTarget): Promise<OpenedPostgres> => {
     const address = await permittedAddress(parts, target);
     const client = await connected(parts, target, address);
     return {
@@ -57,34 +42,15 @@ export function postgresSessionsWith(parts: PostgresSessionParts) {
   };
 }
 
-/** The address to connect to, which is one of the name's, and permitted. */
-async function permittedAddress(
-  { egress, resolve }: PostgresSessionParts,
-  { host, encrypted }: PostgresTarget,
-) {
-  const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-  const permitted = addresses.find(address => egress.permits(address, encrypted));
-  if (permitted === undefined) throw new AddressRefused();
-  return permitted;
-}
-
-async function connected(parts: PostgresSessionParts, target: PostgresTarget, address: string) {
-  const { host, port, database, username: user, password, encrypted, ca } = target;
-  const identity = (_: string, certificate: PeerCertificate) => checkServerIdentity(host, certificate);
-  const tls = {
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2' as const,
-    checkServerIdentity: identity,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(ca === null ? {} : { ca }),
-  };
+async function connected(parts: PostgresSessionParts, target: ServiceTarget, address: string) {
+  const { port, database, username: user, password, encrypted } = target;
   const client = new pg.Client({
     host: address,
     port,
     database,
     user,
     password,
-    ssl: encrypted ? tls : false,
+    ssl: encrypted ? verifiedTls(target) : false,
     application_name: 'strongroom',
     connectionTimeoutMillis: connectPatience,
     query_timeout: answerPatience,

@@ -4,6 +4,7 @@
  * itself (VALID UNTIL) if nobody else does. Objects that it creates belong to the role, if there is only one.
  */
 import { randomBytes } from 'node:crypto';
+import { newAccount, newPassword } from './accounts.ts';
 import type { Problem, Provider } from './provider.ts';
 import { ProviderFailure, Remains } from './provider.ts';
 import { scramVerifier } from './scram.ts';
@@ -26,10 +27,7 @@ export interface PostgresTemplate {
 
 type Session = PostgresSession;
 
-const passwordBytes = 24;
-const accountBytes = 20;
 const saltBytes = 16;
-const letters = 'abcdefghijklmnopqrstuvwxyz234567';
 /** The version with separate rights to inherit from a role and to become it. */
 const withSet = 160_000;
 const undefinedObject = '42704';
@@ -37,13 +35,12 @@ const undefinedObject = '42704';
 export const postgresql: Provider<Session, PostgresTemplate> = {
   renewable: true,
 
-  account: random =>
-    `sr_${Array.from(random(accountBytes), byte => letters[byte % letters.length]).join('')}`,
+  account: newAccount,
 
   check: problemsOf,
 
   async issue(session, template, account, until) {
-    const password = randomBytes(passwordBytes).toString('base64url');
+    const password = newPassword();
     const verifier = await scramVerifier(password, randomBytes(saltBytes));
     await inTransaction(session, async () => {
       for (const text of creation(template, account, { verifier, until })) await session.query(text);

@@ -26,6 +26,8 @@ const codes = [
 ] as const;
 export const statuses = [...codes.map(code => `${code}` as const), 'other'] as const;
 
+export const livingLeaseStates = ['creating', 'active', 'revoking', 'disabled'] as const;
+
 export const soon = ['1d', '7d', '30d'] as const;
 
 type Labels = Readonly<Record<string, readonly string[]>>;
@@ -93,6 +95,15 @@ export const catalogue = {
   strongroom_webhook_deliveries: gauge('Webhook deliveries that are pending or abandoned.', {
     state: ['pending', 'dead'],
   }),
+  strongroom_leases: gauge('Short-lived credentials that are not gone.', { state: livingLeaseStates }),
+  strongroom_leases_late: gauge(
+    'Short-lived credentials that resist being revoked, or should have ended.',
+    {},
+  ),
+  strongroom_issuers_failing: gauge(
+    'Issuers whose connection fails while credentials are to be revoked.',
+    {},
+  ),
   strongroom_resources_expiring: gauge('Secrets, keys and certificates that expire within the given time.', {
     within: soon,
   }),

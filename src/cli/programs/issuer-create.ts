@@ -1,7 +1,7 @@
 /** `strongroom issuers create`: sets up what creates short-lived credentials, and tries its connection. */
 import type { IssuerCreate } from '../../client/api.ts';
 import { providerNames } from '../../contract/names.ts';
-import { choice, names, text, whole } from '../../service/settings/options.ts';
+import { choice, names, repeated, text, whole } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { inVault } from '../connection/admin.ts';
 import { serviceOptions } from '../connection/settings.ts';
@@ -14,6 +14,7 @@ const options = {
   ...serviceOptions,
   provider: choice('the kind of service (default: postgresql)', providerNames),
   'member-of': { ...names('the roles of the database that each user is a member of'), value: 'ROLE[,ROLE]' },
+  rule: repeated('RULE', 'for redis: what each user may do, such as ~app:* or +@read', rule => rule),
   'connection-limit': whole(
     'N',
     'how many connections a user may have open (default: unlimited)',
@@ -41,16 +42,22 @@ export const command = commandOf({
   missing: 'a name for the issuer is required',
   upTo: 2,
   run: async (values, name, [given]) => {
-    if (values['member-of'].length === 0) throw new UsageError('--member-of is required');
+    const provider = values.provider ?? 'postgresql';
+    const isRedis = provider === 'redis';
+    const [required, rights] = isRedis ? ['rule', values.rule] : ['member-of', values['member-of']];
+    if (rights.length === 0) throw new UsageError(`--${required} is required`);
     const { admin, vault } = await inVault(values);
     const url = (await valueFrom(given, 'URL of the connection: ')).trim();
     const limit = values['connection-limit'];
     const body: IssuerCreate = {
       vault_id: vault.id,
       name,
-      provider: values.provider ?? 'postgresql',
+      provider,
       connection: { url, ...(values.ca === null ? {} : { ca: contentOf(values.ca) }) },
-      template: { member_of: values['member-of'], ...(limit === 0 ? {} : { connection_limit: limit }) },
+      template: {
+        ...(isRedis ? { rules: values.rule } : { member_of: values['member-of'] }),
+        ...(limit === 0 ? {} : { connection_limit: limit }),
+      },
       ...(values['default-ttl'] === 0 ? {} : { default_ttl: values['default-ttl'] }),
       ...(values['max-ttl'] === 0 ? {} : { max_ttl: values['max-ttl'] }),
     };

@@ -17,7 +17,8 @@ import { named } from '../kernel/row-check.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { isReviewed } from '../resources/sealing.ts';
-import { openIssuer, sealIssuer, targetOf } from './issuer-content.ts';
+import { targetOf } from './connection-urls.ts';
+import { openIssuer, sealIssuer } from './issuer-content.ts';
 import { leaseRecordsWith, leaseSubject } from './lease-records.ts';
 import { type Dial, providers, reasonOf, withAttached } from './providers.ts';
 
@@ -52,12 +53,13 @@ export function credentialIssuersWith(parts: Parts, records: Records, dial: Dial
 
   async function present(row: IssuerRow, failingSince: number | null): Promise<Issuer> {
     const { connection, template } = await contentOf(row);
-    const { host, port, database, username } = targetOf(connection);
+    const provider = row.provider as ProviderName;
+    const { host, port, database, username } = targetOf(provider, connection);
     return {
       id: row.id,
       vault_id: row.vault_id,
       name: row.name,
-      provider: row.provider as ProviderName,
+      provider,
       server: { host, port, database, username },
       template,
       default_ttl: row.default_ttl,

@@ -5,14 +5,22 @@
 import { randomBytes } from 'node:crypto';
 import type { IssuerCheck } from '../../contract/issuers.ts';
 import type { ProviderName } from '../../contract/names.ts';
-import type { OpenedPostgres, PostgresTarget } from '../../egress/postgres-sessions.ts';
+import type { ServiceTarget } from '../../egress/judged-sockets.ts';
+import type { OpenedPostgres } from '../../egress/postgres-sessions.ts';
+import type { OpenedRedis } from '../../egress/redis-sessions.ts';
 import { postgresql } from '../../issuers/postgresql.ts';
-import { type IssuedData, ProviderFailure } from '../../issuers/provider.ts';
-import { type IssuerContent, targetOf, urlFor } from './issuer-content.ts';
+import { type IssuedData, type Provider, ProviderFailure } from '../../issuers/provider.ts';
+import { redis } from '../../issuers/redis.ts';
+import { targetOf, urlFor } from './connection-urls.ts';
+import type { IssuerContent } from './issuer-content.ts';
+import { templateOf } from './templates.ts';
+
+type Open<Session> = (target: ServiceTarget) => Promise<Session>;
 
 /** Opens sessions at the services of providers. */
 export interface Dial {
-  postgresql(target: PostgresTarget): Promise<OpenedPostgres>;
+  readonly postgresql: Open<OpenedPostgres>;
+  readonly redis: Open<OpenedRedis>;
 }
 
 /** A provider with a session at its service. */
@@ -32,27 +40,44 @@ interface Joined {
 }
 
 export const providers: Readonly<Record<ProviderName, Joined>> = {
-  postgresql: {
-    account: () => postgresql.account(randomBytes),
-    judge: ({ connection }) => void targetOf(connection),
-    attach: async (dial, { connection, template }) => {
-      const session = await dial.postgresql(targetOf(connection));
+  postgresql: joined('postgresql', postgresql, (dial, target) => dial.postgresql(target)),
+  redis: joined('redis', redis, (dial, target) => dial.redis(target)),
+};
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+function joined<P extends ProviderName, Session>(
+  name: P,
+  provider: Provider<Session, ReturnType<typeof templateOf<P>>>,
+  open: (dial: Dial, target: ServiceTarget) => Promise<Session & Closable>,
+): Joined {
+  return {
+    account: () => provider.account(randomBytes),
+    judge: content => {
+      targetOf(name, content.connection);
+      templateOf(name, content.template);
+    },
+    attach: async (dial, { connection, template: given }) => {
+      const template = templateOf(name, given);
+      const session = await open(dial, targetOf(name, connection));
       return {
         check: async () => {
-          const problems = await postgresql.check(session, template);
+          const problems = await provider.check(session, template);
           return { ok: problems.length === 0, problems };
         },
-        issue: async (account, until) => {
-          const { password } = await postgresql.issue(session, template, account, until);
-          return { username: account, password, url: urlFor(connection, account, password) };
+        issue: async (username, until) => {
+          const { password } = await provider.issue(session, template, username, until);
+          return { username, password, url: urlFor(name, connection, { username, password }) };
         },
-        renew: (account, until) => postgresql.renew(session, account, until),
-        revoke: account => postgresql.revoke(session, template, account),
+        renew: (account, until) => provider.renew(session, account, until),
+        revoke: account => provider.revoke(session, template, account),
         close: () => session.close(),
       };
     },
-  },
-};
+  };
+}
 
 /** Runs the work with a session, and closes it in every case. */
 export async function withAttached<T>(

@@ -82,6 +82,27 @@ export async function hearing({ config, given, now }: Examined): Promise<Found> 
   }
 }
 
+/** In milliseconds, after the end of a credential. */
+const lateAfter = 5 * 60_000;
+
+/** What could not be revoked gives access for longer than anyone was promised. */
+export async function leases({ given, now }: Examined): Promise<Found> {
+  const snapshot = await given.snapshot();
+  const left = await snapshot.diagnostics.stepsLeft();
+  if (left.length > 0) throw new NotChecked('the database is from an earlier version');
+  const { states, late, failingIssuers } = await snapshot.leases.counts(now() - lateAfter);
+  const said = [
+    ...(late > 0 ? [`${counted(late, 'credential')} could not be revoked`] : []),
+    ...(failingIssuers > 0 ? [`${counted(failingIssuers, 'issuer')} can’t be reached`] : []),
+  ];
+  if (said.length > 0)
+    return warning(`${said.join(', ')}: strongroom leases list and issuers check say which, and why`);
+  const active = states.get('active') ?? 0;
+  return ok(
+    active === 0 ? 'no short-lived credentials are active' : `${counted(active, 'credential')} active`,
+  );
+}
+
 /** A running service signs at least twice a minute. */
 const longestUnsigned = 90_000;
 

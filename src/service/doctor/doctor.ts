@@ -19,6 +19,7 @@ const checks = {
   replication: data.replication,
   hearing: data.hearing,
   rights: data.rights,
+  leases: data.leases,
   logs: data.logs,
 } as const satisfies Readonly<Record<string, (of: Examined) => ReturnType<Check>>>;
 

@@ -8,7 +8,7 @@ import type { Chores } from '../../base/chores.ts';
 import type { About } from '../../contract/overview.ts';
 import { signedAt } from '../../logs/checkpoints.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import { soon } from '../../metrics/catalogue.ts';
+import { livingLeaseStates, soon } from '../../metrics/catalogue.ts';
 import { eventLoopOf } from '../../metrics/event-loop.ts';
 import type { Meter } from '../../metrics/meter.ts';
 import type { Strongroom } from '../opening/open.ts';
@@ -16,6 +16,8 @@ import type { Strongroom } from '../opening/open.ts';
 const lookEvery = 10_000;
 const countEvery = 60_000;
 const proveEvery = 24 * 3_600_000;
+/** How long after its end a credential counts as late. */
+const lateAfter = 60_000;
 const day = 24 * 3_600_000;
 
 interface Watched {
@@ -74,6 +76,12 @@ export function managementGauges(
     state => [state, meter.gauge('strongroom_webhook_deliveries', { state })] as const,
   );
 
+  const leases = livingLeaseStates.map(
+    state => [state, meter.gauge('strongroom_leases', { state })] as const,
+  );
+  const late = meter.gauge('strongroom_leases_late', {});
+  const failing = meter.gauge('strongroom_issuers_failing', {});
+
   async function look(): Promise<void> {
     eventLoop.sample();
     queue(domain.ledger.waiting);
@@ -88,6 +96,10 @@ export function managementGauges(
       set(await store.overview.expiringWithin({ from: now(), to: now() + days * day }));
     const states = await store.deliveries.byState();
     for (const [state, set] of deliveries) set(states.get(state) ?? 0);
+    const found = await store.leases.counts(now() - lateAfter);
+    for (const [state, set] of leases) set(found.states.get(state) ?? 0);
+    late(found.late);
+    failing(found.failingIssuers);
   }
 
   chores.every(lookEvery, look).every(countEvery, count);

@@ -34,6 +34,13 @@ export interface Holding {
   readonly vault_id: string;
 }
 
+export interface LeaseCounts {
+  readonly states: ReadonlyMap<string, number>;
+  readonly late: number;
+  /** Whose connections fail. */
+  readonly failingIssuers: number;
+}
+
 export function issuers({ db, lists }: Engine) {
   const audited = (from = db) => from.selectFrom('issuers').selectAll('issuers').select(auditedRevision());
 
@@ -153,20 +160,27 @@ export function leases({ db, lists, commit, name }: Engine) {
       return some.orderBy('access_key_id').limit(most).execute();
     },
 
-    /** How many are in each state, and how many should have ended before then. */
-    async counts(before: number): Promise<{ states: ReadonlyMap<string, number>; overdue: number }> {
-      const rows = await lists
-        .selectFrom('leases')
+    /** How many that are not gone are in each state, and how many of them should have ended before then or resist it. */
+    async counts(before: number): Promise<LeaseCounts> {
+      const left = lists.selectFrom('leases').where('state', '<>', gone);
+      const states = await left
         .select(({ fn }) => ['state', fn.countAll<number>().as('total')])
         .groupBy('state')
         .execute();
-      const { total } = await lists
-        .selectFrom('leases')
+      const late = await left
         .select(({ fn }) => fn.countAll<number>().as('total'))
-        .where('state', '<>', gone)
-        .where('expires_at', '<', before)
+        .where(eb => eb.or([eb('expires_at', '<', before), eb('failing_since', 'is not', null)]))
         .executeTakeFirstOrThrow();
-      return { states: new Map(rows.map(row => [row.state, Number(row.total)])), overdue: Number(total) };
+      const queues = await lists
+        .selectFrom('issuer_queues')
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .where('failing_since', 'is not', null)
+        .executeTakeFirstOrThrow();
+      return {
+        states: new Map(states.map(row => [row.state, Number(row.total)])),
+        late: Number(late.total),
+        failingIssuers: Number(queues.total),
+      };
     },
 
     insert: (row: LeaseRow): Statement => statement(db.insertInto('leases').values(row)),
