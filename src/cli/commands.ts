@@ -48,6 +48,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'certificates list': () => oneOf(import('./keys/certificates.ts'), 'listCommand'),
     'certificates add': () => oneOf(import('./keys/certificates.ts'), 'addCommand'),
     'certificates renew': () => oneOf(import('./keys/certificates.ts'), 'renewCommand'),
+    'certificates watch': () => import('./keys/certificates-watch.ts'),
     'authorities list': () => oneOf(import('./keys/authorities.ts'), 'listCommand'),
     'authorities create': () => oneOf(import('./keys/authorities.ts'), 'createCommand'),
     'authorities complete': () => oneOf(import('./keys/authorities.ts'), 'completeCommand'),
