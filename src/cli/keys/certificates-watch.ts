@@ -94,24 +94,29 @@ async function turn(watch: Watch): Promise<void> {
   watch.mustRun = false;
 }
 
-/** The first answer must come; after that, nothing ends it. Sooner after a failure, and never at the same time as others. */
+/** Nothing ends it, except a refusal at the start. Sooner after a failure, and never at the same time as others. */
 async function follow(watch: Watch): Promise<never> {
   let failures = 0;
-  let told = '';
-  for (let isFirst = true; ; ) {
-    try {
-      await turn(watch);
-      if (told !== '') note('up to date again');
-      [failures, told, isFirst] = [0, '', false];
-    } catch (error) {
-      if (!(error instanceof Refusal) && !isFile(error)) throw error;
-      if (isFirst && error instanceof Refusal && !(error instanceof Away || watch.mustRun)) throw error;
-      const { message } = error as Error;
-      if (message !== told) note(message);
-      [failures, told] = [failures + 1, message];
-    }
+  let told: string | null = null;
+  for (let isFirst = true; ; isFirst = false) {
+    const said = await attempt(watch, isFirst);
+    if (said !== told) note(said ?? 'up to date again');
+    [failures, told] = [said === null ? 0 : failures + 1, said];
     const wait = failures === 0 ? watch.interval : Math.min(watch.interval, 2 ** (failures - 1));
     await sleep(wait * 1_000 * (0.8 + 0.4 * Math.random()));
+  }
+}
+
+/** Returns why it failed, or null. Throws what waiting can't resolve. */
+async function attempt(watch: Watch, isFirst: boolean): Promise<string | null> {
+  try {
+    await turn(watch);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refusal || isFile(error))) throw error;
+    const isForGood = isFirst && error instanceof Refusal && !(error instanceof Away) && !watch.mustRun;
+    if (isForGood) throw error;
+    return (error as Error).message;
   }
 }
 
