@@ -106,8 +106,8 @@ function watchOutput(): void {
   });
 }
 
-// A program started by `run` keeps its umask and handles its own output.
-if (process.argv[2] !== 'run') {
+// A program started by `run` or `ssh` keeps its umask and handles its own output.
+if (!['run', 'ssh'].includes(process.argv[2] ?? '')) {
   process.umask(0o077);
   watchOutput();
 }

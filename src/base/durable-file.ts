@@ -138,10 +138,14 @@ function besides(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
 }
 
+const ownersRights = 0o700;
+
 async function writeSynced(path: string, text: Content, mode: number): Promise<void> {
-  const file = await open(path, asNew, mode);
+  const file = await open(path, asNew, mode & ownersRights);
   try {
     await file.writeFile(text);
+    // Whatever the umask: what others are meant to read must not be withheld from them.
+    if ((mode & ~ownersRights) !== 0) await file.chmod(mode);
     await file.sync();
   } finally {
     await file.close();
