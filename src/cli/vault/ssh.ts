@@ -53,7 +53,7 @@ async function connected(values: Values, args: readonly string[], inherited: Env
     running = startProgram({
       command: ['ssh', '-i', key!, '-o', `CertificateFile=${signed!}`, '-o', 'IdentitiesOnly=yes', ...args],
       path: inherited.PATH,
-      environment: withoutOurs(inherited),
+      environment: withoutCredentials(inherited),
       masks: { stdout: null, stderr: null },
     });
     return await running.ended;
@@ -83,6 +83,6 @@ function userIn(host: string, others: readonly string[]): string {
 }
 
 /** A server could be configured to receive variables. */
-function withoutOurs(environment: Environment): Environment {
+function withoutCredentials(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('STRONGROOM_')));
 }
