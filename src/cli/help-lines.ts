@@ -150,6 +150,10 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'certificates renew NAME FILE [flags]',
     summary: 'store the successor of a certificate, as a new version',
   },
+  'certificates watch': {
+    usage: 'certificates watch NAME... --cert FILE --key FILE [flags]',
+    summary: 'keep the files of a certificate up to date, and reload a server after each change',
+  },
   'authorities list': {
     usage: 'authorities list [flags]',
     summary: 'print the certificate authorities of a vault',

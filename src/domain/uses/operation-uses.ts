@@ -75,7 +75,7 @@ export function operationUsesWith({ slots, using, usable, ...parts }: OperationP
   return ({ asked, ...request }: Identified<KeyOperationRequest>): Promise<UseResult<object>> => {
     const isUnread = asked instanceof Failure;
     const admission = {
-      count: isUnread ? 1 : countOf(asked),
+      count: isUnread ? 1 : usesAskedIn(asked),
       may: (reader: Reader) => {
         if (!isUnread) refuseOther(reader, asked.operation);
       },
@@ -90,7 +90,7 @@ export function operationUsesWith({ slots, using, usable, ...parts }: OperationP
   };
 }
 
-function countOf(asked: AskedOfKey): number {
+function usesAskedIn(asked: AskedOfKey): number {
   return asked.operation === 'ssh-certificate' ? 1 : (asked.call.items?.length ?? 1);
 }
 
