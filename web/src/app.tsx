@@ -28,6 +28,7 @@ const pages: readonly (readonly [string, ComponentType])[] = [
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
   ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/approvals/:approval?', lazy(() => import('./pages/approvals/approvals.tsx'))],
+  ['/runs/:run?', lazy(() => import('./pages/runs/runs.tsx'))],
   ['/proposals/:proposal', lazy(() => import('./pages/approvals/approvals.tsx'))],
   ['/logs/requests', lazy(() => import('./pages/logs/request-log.tsx'))],
   ['/logs/audit', lazy(() => import('./pages/logs/audit-log.tsx'))],

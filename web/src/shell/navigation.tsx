@@ -1,6 +1,7 @@
 /** The main navigation, in groups. Pages that a person can't read are not offered. */
 import {
   Activity,
+  Bot,
   Fingerprint,
   Inbox,
   KeyRound,
@@ -46,6 +47,7 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
         needs: 'approvals:read proposals:write',
         key: 'p',
       },
+      { href: '/runs', label: 'Runs', icon: Bot, needs: 'runs:read', key: 'u' },
     ],
   ],
   [

@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import {
   Activity,
   Award,
+  Bot,
   Building2,
   Columns2,
   FileLock2,
@@ -66,6 +67,7 @@ const pages: readonly Fixed[] = [
   ['Access keys', '/access/keys', 'access-keys:read', KeyRound],
   ['Public tokens', '/access/public-tokens', 'public-tokens:read', Share2],
   ['Identities', '/identities', 'identities:read', Fingerprint],
+  ['Runs', '/runs', 'runs:read', Bot],
   ['Request log', '/logs/requests', 'logs:read', Activity],
   ['Audit log', '/logs/audit', 'logs:read', ScrollText],
   ['Webhooks', '/webhooks', 'webhooks:read', Webhook],

@@ -14,6 +14,7 @@ import { Facts } from '../../ui/facts.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { Novelty, RunContext } from './run-context.tsx';
 import type { Steady } from './steady.ts';
 
 interface Shown extends Steady<Approval> {
@@ -42,11 +43,13 @@ export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
         </p>
       </div>
       <Facts facts={factsOf(approval)} />
+      <RunContext of={approval} />
       <Headers of={request.headers} />
       {request.body !== null && <ExactBox label="Body" text={request.body} />}
       {request.body_base64 !== null && (
         <ExactBox label="Body" text={request.body_base64} note=", in base64" />
       )}
+      <Novelty of={approval} />
       {isGone || done !== '' ? (
         <p role="status" className="flex min-h-(--control) items-center text-muted">
           {done || 'This call is no longer waiting.'}
