@@ -19,7 +19,7 @@ after(async () => {
   await service.stop();
 });
 
-test('a run is listed with its budgets, shown with its requests, and ended', async t => {
+test('a run is listed with its budgets, shown with its requests, and ended', async () => {
   const { page, complaints } = walk;
   const made = async (path: string, body: object) => {
     const answer = await ask(page, 'POST', path, body);
@@ -48,20 +48,14 @@ test('a run is listed with its budgets, shown with its requests, and ended', asy
   await page.goto('/runs');
   await page.getByRole('link', { name: 'Label new issues' }).waitFor();
   await page.getByText('0 of 200').waitFor();
-  if (process.env.STRONGROOM_SHOTS)
-    await page.screenshot({ path: `${process.env.STRONGROOM_SHOTS}/runs.png` });
 
   await page.goto('/approvals');
   const card = page.getByRole('article');
   await card.getByRole('region', { name: 'Run' }).getByText('Label new issues').waitFor();
   await card.getByText('first call under this rule').waitFor();
-  if (process.env.STRONGROOM_SHOTS)
-    await page.screenshot({ path: `${process.env.STRONGROOM_SHOTS}/approval.png`, fullPage: true });
 
   await page.goto(`/runs/${run.id}`);
   await page.getByText('secret=use POST', { exact: false }).first().waitFor();
-  if (process.env.STRONGROOM_SHOTS)
-    await page.screenshot({ path: `${process.env.STRONGROOM_SHOTS}/run.png`, fullPage: true });
   await page.getByRole('button', { name: 'End Label new issues' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click();
   await page.getByText('The run has ended').first().waitFor();
@@ -70,5 +64,4 @@ test('a run is listed with its budgets, shown with its requests, and ended', asy
   const after = await callService(service.url, 'POST', '/api/v1/vaults/self/use', call, run.token);
   assert.equal(after.status, 401);
   assert.deepEqual([...complaints], []);
-  t.diagnostic('ended');
 });
