@@ -243,6 +243,26 @@ for (const engine of enginesInTurn(import.meta.url)) {
       assert.equal((await used(run.token)).status, 401);
     });
 
+    it('lasts thirty days at most, and a minute at least', async () => {
+      const { clock } = world.service;
+      clock.stand();
+      const day = 24 * 3_600_000;
+      const until = (time: number) => ({
+        purpose: 'x',
+        vault_ids: [world.vaultId],
+        ends_at: new Date(clock.now() + time).toISOString(),
+      });
+      assert.equal((await world.service.call('POST', '/v1/runs', until(30 * day))).status, 200);
+      assert.equal((await world.service.call('POST', '/v1/runs', until(30 * day + 1))).status, 400);
+      clock.run();
+      const lasting = (ends_in: number) => own(world.agent, 'POST', 'runs', { purpose: 'x', ends_in });
+      const answers = await Promise.all([60, 30 * 86_400, 59, 30 * 86_400 + 1].map(lasting));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 400, 400],
+      );
+    });
+
     it('lasts no longer than an API key that expires', async () => {
       const expiration_date = new Date(world.service.clock.now() + 3_600_000).toISOString();
       const { token } = (
