@@ -128,6 +128,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'root-key test': () => oneOf(import('./service/root-key-slots.ts'), 'testCommand'),
     'root-key drill': () => oneOf(import('./service/root-key-slots.ts'), 'drillCommand'),
     'root-key rotate': () => import('./service/root-key.ts'),
+    unseal: () => import('./vault/unseal.ts'),
     'log stream': () => import('./service/log-stream.ts'),
     'audit verify': () => oneOf(import('./service/audit.ts'), 'verifyCommand'),
     'audit export': () => oneOf(import('./service/audit.ts'), 'exportCommand'),

@@ -268,3 +268,9 @@ export function factsOf(bytes: Uint8Array): { readonly provider: string; readonl
     : stored.provider;
   return { provider, ...(term === undefined ? {} : { term }) };
 }
+
+/** The slots that a stored keyring has, as far as the row says; none if it has a single root key. */
+export function slotFactsOf(bytes: Uint8Array): readonly SlotFacts[] {
+  const stored = parse(bytes);
+  return isSlotted(stored) ? stored.slots : [];
+}

@@ -29,6 +29,10 @@ export interface ServeParts {
   readonly passwordCosts?: OpenParts['passwordCosts'];
   /** How to start the other planes, if not in threads of their own. */
   readonly startPlane?: StartThread | undefined;
+  /** A wrapper that has already opened the keyring. */
+  readonly wrapper?: OpenParts['wrapper'];
+  /** How often a sealed service tries again by itself, in milliseconds. */
+  readonly unsealEvery?: number;
   /** Whether memory that only the start needed is released. */
   readonly sparing?: boolean;
 }

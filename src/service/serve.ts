@@ -6,45 +6,48 @@ import { readingDomainWith } from '../domain/reading.ts';
 import { lateAnswers } from '../http/client-errors.ts';
 import { buildReadingApp } from '../http/reading-app.ts';
 import { unavailableWith } from '../http/unavailable.ts';
+import { NoSlotOpens } from '../keyring/root-key/root-key.ts';
 import { requestsByPath } from '../metrics/requests.ts';
 import { openContext, type ServeParts, type ServiceContext } from './context.ts';
 import { bind, dashboardUrlOf, urlOf } from './listener/listening.ts';
 import { replicationTold, serveMetrics, tracingOf } from './observation.ts';
+import type { Running } from './running.ts';
 import type { ServeConfig } from './settings/config.ts';
 import { surfaceOf } from './surface.ts';
 
 export type { ServeParts } from './context.ts';
-
-export interface Running {
-  readonly url: string;
-  /** The address of the dashboard. */
-  readonly dashboardUrl: string;
-  /** The one-time setup link; null once setup is complete. */
-  readonly setupUrl: string | null;
-  /** The address of the metrics; null if they are not served. */
-  readonly metricsUrl: string | null;
-  /** Every route that is served, as `GET /v1/vaults/:id`. */
-  readonly routes: readonly string[];
-  /** Reloads the TLS certificate without cutting connections. */
-  reload(): Promise<void>;
-  /** Finishes requests in progress, flushes and signs the log, and closes everything. */
-  stop(): Promise<void>;
-}
+export type { Running } from './running.ts';
 
 const noteUsesEvery = 10_000;
 const lookForReplicationEvery = 60_000;
 /** How long requests in progress may take once the service is stopping; then their connections are cut. */
 const longestDrain = 6_000;
 
+/** If none of the root key’s slots opens, but one may later, the service waits for it, sealed. */
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
+  return serveOpen(config, parts).catch(async error => {
+    if (!(error instanceof NoSlotOpens)) throw error;
+    const { canBeUnsealed, serveSealed } = await import('./sealed.ts');
+    if (!canBeUnsealed(error)) throw error;
+    return serveSealed(config, parts, error, (later, wrapper, beforeListening) =>
+      serveOpen(later, { ...parts, wrapper }, beforeListening),
+    );
+  });
+}
+
+async function serveOpen(
+  config: ServeConfig,
+  parts: ServeParts,
+  beforeListening: () => Promise<void> = async () => {},
+): Promise<Running> {
   const context = await openContext(config, parts);
-  return listen(context).catch(async error => {
+  return listen(context, beforeListening).catch(async error => {
     await context.abandon();
     throw error;
   });
 }
 
-async function listen(context: ServiceContext): Promise<Running> {
+async function listen(context: ServiceContext, beforeListening: () => Promise<void>): Promise<Running> {
   const { config, tls, parts, management, uses, opened, release } = context;
   const { report } = parts;
   let draining = false;
@@ -77,6 +80,7 @@ async function listen(context: ServiceContext): Promise<Running> {
     data: context.managementData,
   });
   if (parts.sparing) void giveBackSpareMemory();
+  await beforeListening();
   const unbound = await bind(app, config);
   const metrics = await serveMetrics(context, domain, app.server).catch(async error => {
     await app.close();
@@ -98,6 +102,7 @@ async function listen(context: ServiceContext): Promise<Running> {
     setupUrl: ready.setupToken === null ? null : `${dashboardUrl}/setup#${ready.setupToken}`,
     metricsUrl: metrics?.url ?? null,
     routes: [...routes, ...ready.routes],
+    isSealed: () => false,
     reload: async () => tls?.reload(),
     stop: async () => {
       draining = true;

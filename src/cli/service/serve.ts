@@ -26,6 +26,10 @@ export const command: Command = {
     reloadOnSignal(running.reload, report);
     const say = format === 'json' ? print : (line: string) => process.stdout.write(`${line}\n`);
     say(`Strongroom is listening on ${running.url}`);
+    if (running.isSealed()) {
+      say('Sealed: run strongroom unseal, or start again with another slot of the root key');
+      return;
+    }
     if (running.metricsUrl !== null) say(`Metrics: ${running.metricsUrl}`);
     say(running.setupUrl === null ? `Dashboard: ${running.dashboardUrl}` : `Setup link: ${running.setupUrl}`);
   },

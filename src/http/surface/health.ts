@@ -3,10 +3,11 @@
  * that this is the service of their keyring: it answers a challenge with a proof that only its keyring can compute.
  */
 import type { FastifyInstance } from 'fastify';
+import { notSealed } from './seal-state.ts';
 import type { ReadingSurfaceParts } from './surface-parts.ts';
 
 /** Answered without a credential, even while the service is stopping. */
-export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);
+export const probes: ReadonlySet<string> = new Set(['/v1/health', '/v1/seal', '/livez', '/readyz']);
 
 export const challengeHeader = 'strongroom-challenge';
 export const proofHeader = 'strongroom-proof';
@@ -19,6 +20,7 @@ export function mountHealth(
   const ready = async (): Promise<boolean> => !draining() && (await storeReady());
 
   app.get('/v1/health', async () => ({ status: (await ready()) ? 'ok' : 'degraded', version }));
+  app.get('/v1/seal', async () => notSealed);
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (request, reply) => {
     const isReady = await ready();
