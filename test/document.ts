@@ -104,6 +104,7 @@ export interface World {
   readonly keyId: string;
   readonly secretId: string;
   readonly authorityId: string;
+  readonly accessKeyId: string;
   /** A vault with review. */
   readonly reviewedId: string;
   /** Makes a proposal there, in the name of somebody whom no key leads to; where there is a service to sign in to. */
@@ -134,6 +135,10 @@ export async function makeWorld(call: Call): Promise<World> {
     names_only: true,
   });
   const authority = await call('POST', '/v1/authorities', authorityBody(vault.body.id, unique('authority')));
+  const accessKey = await call('POST', '/v1/access-keys', {
+    vault_id: vault.body.id,
+    name: unique('client'),
+  });
   const reviewed = await call('POST', '/v1/vaults', { name: unique('reviewed'), review: true });
   return {
     reviewedId: reviewed.body.id,
@@ -141,6 +146,7 @@ export async function makeWorld(call: Call): Promise<World> {
     keyId: key.body.id,
     identityId: identity.body.id,
     authorityId: authority.body.id,
+    accessKeyId: accessKey.body.id,
     secretId: secret.body.id,
   };
 }
@@ -280,6 +286,7 @@ function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
   if (name === 'secret_ids') return [world.secretId];
+  if (name === 'access_key_id') return world.accessKeyId;
   if (name === 'authority_id') return world.authorityId;
   if (name === 'identity_id') return world.identityId;
   if (name === 'secret_id') return world.secretId;

@@ -180,6 +180,9 @@ export const giving: Readonly<Record<string, Given>> = {
   'POST /v1/authorities': { body: ({ vaultId }) => authorityBody(vaultId, name()) },
   'PUT /v1/authorities/:id': { body: ({ standing }) => ({ certificate: standing.signedElsewhere }) },
   'POST /v1/profiles': { body: ({ standing }) => profileBody(standing.authorities!, name()) },
+  'POST /v1/profiles/:id/acme-binding': {
+    body: ({ standing }) => ({ access_key_id: standing['access-keys'] }),
+  },
   'PUT /v1/profiles/:id': { body: () => ({ max_days: 1 + (++names % 90) }) },
   'PUT /v1/api-keys/:id': { body: world => ({ expiration_date: later(world) }) },
   'PUT /v1/access-keys/:id': { body: () => ({ rate_limit: 1_000 + ++names }) },

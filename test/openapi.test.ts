@@ -192,6 +192,7 @@ const operationIds = [
   'updateProfile',
   'deleteProfile',
   'issueCertificate',
+  'bindAcmeClient',
   'listIssuedCertificates',
   'getIssuedCertificate',
   'revokeCertificate',

@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { AcmeClient } from './acme-client.ts';
 import { Authenticator } from './authenticator.ts';
 import { authorityBody, profileBody } from './authorities-world.ts';
 import {
@@ -273,6 +274,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     const authority = await made('/v1/authorities', authorityBody(vault.id, `ca ${name}`));
     const profile = await made('/v1/profiles', profileBody(authority.id, `services ${name}`));
     const certificate = await made(`/v1/profiles/${profile.id}/issue`, { names: ['api.internal.example'] });
+    const acme = await acmeFor(authority.id, vault.id, name);
     const approval = await approvalFor(agent.token);
     const proposal = await proposalIn(name);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
@@ -304,6 +306,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       authority,
       profile,
       certificate,
+      acme,
       lease,
       approval,
       request,
@@ -347,6 +350,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/authorities/${of.authority.id}`, { name: `changed ca ${name}` });
     await ok(owner, 'PUT', `/v1/profiles/${of.profile.id}`, { max_days: 7 });
     await ok(owner, 'POST', `/v1/issued-certificates/${of.certificate.id}/revoke`);
+    const told = await of.acme.post(of.acme.kid, { contact: [`mailto:${name}@example.org`] });
+    assert.equal(told.status, 200, told.text);
+    await of.acme.finalize(of.acme.ordered);
     await ok(owner, 'POST', `/v1/leases/${of.lease}/revoke`);
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'POST', `/auth/role-requests/${of.request.id}/refuse`, {});
@@ -392,6 +398,18 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
   }
 
   /** A lease whose credential could not be created, because the service may not reach the database. */
+  /** A client with an account and an order. */
+  async function acmeFor(authorityId: string, vault_id: string, name: string) {
+    const body = { ...profileBody(authorityId, `acme ${name}`), acme: { enabled: true } };
+    const { id } = await made('/v1/profiles', body);
+    const { id: access_key_id } = await made('/v1/access-keys', { vault_id, name: `acme ${name}` });
+    const client = await AcmeClient.at(service.url, id);
+    await client.register(await made(`/v1/profiles/${id}/acme-binding`, { access_key_id }));
+    const ordered = await client.order(['api.internal.example']);
+    assert.equal(ordered.status, 201, ordered.text);
+    return Object.assign(client, { ordered });
+  }
+
   async function leaseFor(token: string, name: string): Promise<string> {
     const answer = await callService(service.url, 'POST', '/api/v1/vaults/self/leases', { name }, token);
     assert.equal(answer.status, 503, answer.text);

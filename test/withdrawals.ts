@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { once } from '../src/base/memo.ts';
 import type { ActionThat } from '../src/contract/audit-actions.ts';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
+import { AcmeClient } from './acme-client.ts';
 import { Authenticator } from './authenticator.ts';
 import { authorityBody, profileBody } from './authorities-world.ts';
 import { run } from './command.ts';
@@ -181,6 +182,17 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
   const profile = async () => made('/v1/profiles', profileBody((await authority()).id, unique('profile')));
   const issued = async () =>
     made(`/v1/profiles/${(await profile()).id}/issue`, { names: ['api.internal.example'] });
+  const acmeClient = async () => {
+    const { id, vault_id } = await made('/v1/profiles', {
+      ...profileBody((await authority()).id, unique('acme')),
+      acme: { enabled: true },
+    });
+    const { id: access_key_id } = await made('/v1/access-keys', { vault_id, name: unique('acme') });
+    const binding = await made(`/v1/profiles/${id}/acme-binding`, { access_key_id });
+    const client = await AcmeClient.at(service.url, id);
+    await client.register(binding);
+    return client;
+  };
   const goneOf = (lease: string) =>
     until(async () => (await owner.get(`/v1/leases/${lease}`)).body.state === 'gone');
   const webhook = async (url = 'https://hooks.invalid/') =>
@@ -288,6 +300,19 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     },
     'group.deleted': async () =>
       removing('/v1/groups', await made('/v1/groups', { name: unique('group'), grants: [], member_ids: [] })),
+    'acme-account.deactivated': async () => {
+      const client = await acmeClient();
+      return { withdraw: () => client.post(client.kid, { status: 'deactivated' }) };
+    },
+    'acme-account.updated': async () => {
+      const client = await acmeClient();
+      return { withdraw: () => client.post(client.kid, { contact: ['mailto:ada@example.org'] }) };
+    },
+    'acme-order.finished': async () => {
+      const client = await acmeClient();
+      const order = await client.order(['api.internal.example']);
+      return { withdraw: () => client.finalize(order) };
+    },
     'authority.deleted': async () => removing('/v1/authorities', await authority()),
     'authority.updated': async () => renaming('/v1/authorities', await authority()),
     'profile.deleted': async () => removing('/v1/profiles', await profile()),

@@ -7,7 +7,7 @@ import { isConstraint, isNamePattern } from './certificate-names.ts';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
 import { issuedStates, revocationReasons } from './names.ts';
 import { exampleTimes, exampleVaultId, pem } from './resource-fields.ts';
-import { arrayFrom, count, exactLine, exampleId, id, line, name, oneOf, timestamp } from './text.ts';
+import { arrayFrom, count, exactLine, exampleId, flag, id, line, name, oneOf, timestamp } from './text.ts';
 
 const mostPermitted = 50;
 const mostAllowed = 100;
@@ -176,6 +176,15 @@ const usages = arrayFrom(1, 2, oneOf(['server', 'client'])).refine(
 );
 const days = count(1, mostDays);
 
+const acme = z
+  .strictObject({
+    enabled: flag.default(false),
+    challenge: oneOf(['none'])
+      .default('none')
+      .describe('`none`: the binding to an access key and the allowed names suffice.'),
+  })
+  .meta({ id: 'ProfileAcme', example: { enabled: true, challenge: 'none' } });
+
 export const profileCreate = z
   .strictObject({
     name,
@@ -183,6 +192,9 @@ export const profileCreate = z
     allowed_names: allowedNames,
     max_days: days.default(usualDays).describe('The longest life of its certificates.'),
     usages: usages.default(['server', 'client']),
+    acme: acme
+      .default({ enabled: false, challenge: 'none' })
+      .describe('Whether ACME clients get certificates, at `/acme/{id}/directory`.'),
   })
   .meta({
     id: 'ProfileCreate',
@@ -196,6 +208,7 @@ export const profileUpdate = z
     allowed_names: allowedNames.optional(),
     max_days: days.optional(),
     usages: usages.optional(),
+    acme: acme.optional(),
   })
   .meta({ id: 'ProfileUpdate', example: { max_days: 14 } });
 export type ProfileUpdate = z.output<typeof profileUpdate>;
@@ -215,6 +228,7 @@ export const profile = z
     allowed_names: z.array(z.string()),
     max_days: z.int(),
     usages: z.array(z.enum(['server', 'client'])),
+    acme: z.object({ enabled: z.boolean(), challenge: z.enum(['none']) }),
     created_by: z.string(),
     ...recordTimes,
   })
@@ -229,11 +243,36 @@ export const profile = z
       allowed_names: ['**.internal.example'],
       max_days: 30,
       usages: ['server', 'client'],
+      acme: { enabled: true, challenge: 'none' },
       created_by: exampleId,
       ...exampleTimes,
     },
   });
 export type Profile = z.output<typeof profile>;
+
+export const acmeBind = z
+  .strictObject({
+    access_key_id: id.describe('An access key of the profile’s vault, to which accounts are bound.'),
+  })
+  .meta({ id: 'AcmeBind', example: { access_key_id: exampleId } });
+export type AcmeBind = z.output<typeof acmeBind>;
+
+export const acmeBinding = z
+  .object({
+    kid: z.string().describe('The id of the access key.'),
+    hmac_key: z.string().describe('In base64url, as ACME clients take it.'),
+    path: z.string().describe('Of the directory, below the address of the service.'),
+  })
+  .meta({
+    id: 'AcmeBinding',
+    description: 'What an ACME client needs to register an account (external account binding).',
+    example: {
+      kid: exampleId,
+      hmac_key: 'nVPZz7lKZyRmvQLeuSxnRzPzBTlGYBd2qUtXR3jNNaM',
+      path: `/acme/${exampleId}/directory`,
+    },
+  });
+export type AcmeBinding = z.output<typeof acmeBinding>;
 
 const oneSource = ({ csr, names }: { csr?: unknown; names?: unknown }) =>
   (csr === undefined) !== (names === undefined);

@@ -140,8 +140,12 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
   };
 }
 
-/** A credential is as good as a secret that has the issuer's name. */
-function stillMay(reader: Reader, { uses, holds }: Author): boolean {
+/**
+ * A credential is as good as a secret that has the issuer's name, and a profile as good as a certificate that has its own.
+ */
+function stillMay(reader: Reader, { uses, holds, certifies }: Author): boolean {
+  if (certifies !== undefined)
+    return !reader.namesOnly && readerSeesKind(reader, 'certificate') && readerSeesName(reader, certifies);
   const isGiven = holds === undefined ? reader.mayUse : !reader.namesOnly;
   return isGiven && readerSeesKind(reader, 'secret') && readerSeesName(reader, (holds ?? uses)!);
 }

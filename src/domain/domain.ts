@@ -3,6 +3,7 @@ import { egressInto } from '../access/egress.ts';
 import { shownLinksWith } from '../logs/shown-links.ts';
 import { passwordPool } from '../material/password-pool.ts';
 import { accountsWith } from './accounts.ts';
+import { acmeWith } from './authorities/acme.ts';
 import { certificateAuthoritiesWith } from './authorities/authorities.ts';
 import { issuanceWith } from './authorities/issuance.ts';
 import { issuedCertificatesWith } from './authorities/issued-certificates.ts';
@@ -179,6 +180,7 @@ export function domainWith(given: DomainParts) {
     profiles: profilesWith(parts, records),
     issuedCertificates: issuedCertificatesWith(parts, issuance),
     runs: runsWith(parts, records),
+    acme: acmeWith(parts, issuance, attempts),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,

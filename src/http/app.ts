@@ -1,5 +1,6 @@
 /** The management plane's HTTP application: everything except vault reads, tool calls and probes. */
 import type { FastifyInstance } from 'fastify';
+import { mountAcme } from './acme/directory.ts';
 import { builtPages, dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';
 import { defaultTimeouts } from './listener/server.ts';
@@ -24,6 +25,7 @@ export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['on
     mountTokenEndpoint(app, parts, parts.oauth, strangers);
     app.get(paths.authorize, pages.index); // It shows the consent page.
   }
+  mountAcme(app, parts, strangers);
   const auth = authRoutes(parts);
   mountAuth(app, parts, strangers, auth);
   const general = generalRoutes(parts.domain);

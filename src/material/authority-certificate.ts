@@ -124,3 +124,9 @@ function keyUsageOf(tbs: ParsedCertificate['tbs']): number | null {
   const { tag, body } = readDer(value);
   return tag === tags.bits ? (body[1] ?? 0) : 0;
 }
+
+/** The serial number and the key of a certificate that a client sent, in DER. */
+export function serialInCertificate(bytes: Buffer): { readonly serial: string; readonly publicPem: string } {
+  const { serial, publicPem } = factsOf(parseCertificate(bytes, field), field);
+  return { serial, publicPem };
+}

@@ -17,6 +17,7 @@ import { stampedRows } from './integrity/stamped-rows.ts';
 import { givenNames } from './lists/given-names.ts';
 import type { PostgresPlace } from './postgres/servers.ts';
 import { accounts } from './records/accounts.ts';
+import { acme } from './records/acme.ts';
 import { approvals } from './records/approvals.ts';
 import { authorities, issuedCertificates, profiles } from './records/authorities.ts';
 import { credentials } from './records/credentials.ts';
@@ -212,6 +213,7 @@ function nounsOf(engine: Engine) {
     profiles: profiles(engine),
     issuedCertificates: issuedCertificates(engine),
     runs: runs(engine),
+    acme: acme(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

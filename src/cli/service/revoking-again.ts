@@ -34,6 +34,8 @@ const revokingCertificate: Again = async (domain, operator, id) => {
 
 const ways: Readonly<Record<ActionThat<'revokes' | 'removes' | 'trashes'>, Again | null>> = {
   'access-key.revoked': removing('access-keys', domain => domain.accessKeys),
+  // Only its client can deactivate it; revoking its access key has the same effect.
+  'acme-account.deactivated': null,
   'api-key.revoked': removing('api-keys', domain => domain.apiKeys),
   'authority.deleted': removing('authorities', domain => domain.authorities),
   'certificate.deleted': removing('certificates', domain => domain.certificates),

@@ -68,7 +68,7 @@ export function profilesWith(parts: Parts, records: Records) {
         allowed_names: JSON.stringify(body.allowed_names),
         max_days: body.max_days,
         usages: JSON.stringify(body.usages),
-        acme: JSON.stringify({}),
+        acme: JSON.stringify(body.acme),
         created_by: permit.caller.id,
       });
       const at = { table: 'authorities', id: authority.id, revision: authority.revision } as const;
@@ -81,11 +81,15 @@ export function profilesWith(parts: Parts, records: Records) {
       revise(permit, id, 'profile.updated', async (before, next) => {
         await mayCertify(parts, records, permit, before.vault_id);
         const held = presentProfile(before);
-        const { name = held.name, max_days = held.max_days } = body;
+        const { name = held.name, max_days = held.max_days, acme = held.acme } = body;
         const { allowed_names = held.allowed_names, usages = held.usages } = body;
         if (body.allowed_names !== undefined)
           checkPermitted(await authorityOf(permit, before.authority_id), allowed_names);
-        const lists = { allowed_names: JSON.stringify(allowed_names), usages: JSON.stringify(usages) };
+        const lists = {
+          allowed_names: JSON.stringify(allowed_names),
+          usages: JSON.stringify(usages),
+          acme: JSON.stringify(acme),
+        };
         return { row: next({ ...named(name), ...lists, max_days }), lasts: 'without end' };
       }),
 
@@ -115,6 +119,11 @@ export function usagesIn(row: ProfileRow): Profile['usages'] {
   return JSON.parse(row.usages) as Profile['usages'];
 }
 
+/** A profile that was created before there was ACME has it switched off. */
+export function acmeIn(row: ProfileRow): Profile['acme'] {
+  return { enabled: false, challenge: 'none', ...(JSON.parse(row.acme) as Partial<Profile['acme']>) };
+}
+
 export function presentProfile(row: ProfileRow): Profile {
   return {
     id: row.id,
@@ -124,6 +133,7 @@ export function presentProfile(row: ProfileRow): Profile {
     allowed_names: allowedIn(row),
     max_days: row.max_days,
     usages: usagesIn(row),
+    acme: acmeIn(row),
     created_by: row.created_by,
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),

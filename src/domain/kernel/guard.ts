@@ -49,6 +49,8 @@ export interface Author {
   readonly uses?: string;
   /** For an access key: the name of the issuer whose credential it holds. */
   readonly holds?: string;
+  /** For an access key: the name of the profile by which it gets certificates. */
+  readonly certifies?: string;
 }
 
 /** Checks whether a caller may still act: see `domain/authority.ts`. */
@@ -365,6 +367,11 @@ export function guardWith({
     /** Records that a caller who has the permission was refused for another reason. */
     refused: ({ caller }: Permit, verb: AuditAction, subject: Subject, reason: string): Promise<void> =>
       noteDenied(caller, verb, subject, reason),
+
+    /** Records that someone who is no caller of the general API was refused. */
+    refusedActor: async (by: Actor, verb: AuditAction, subject: Subject, reason: string): Promise<void> => {
+      await ledger.refusals.denial(entryOf(by, verb, 'denied', subject, null, { reason }));
+    },
 
     /** Records that a caller exceeded a rate limit and was refused. */
     limited: (caller: Caller, verb: AuditAction, subject: Subject): Promise<void> =>

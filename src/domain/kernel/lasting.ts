@@ -37,6 +37,7 @@ const gives = [
   'member.invited',
   'member.updated',
   'oauth-grant.approved',
+  'profile.bound',
   'profile.created',
   'profile.updated',
   'public-token.created',
@@ -89,7 +90,14 @@ const givesNothing = {
     'stage.updated',
     'vault.restored',
   ],
-  'ends with the access key that it was issued to': ['lease.created', 'lease.issued', 'lease.renewed'],
+  'ends with the access key that it was issued to': [
+    'acme-account.created',
+    'acme-account.updated',
+    'acme-order.created',
+    'lease.created',
+    'lease.issued',
+    'lease.renewed',
+  ],
   'ends with what requested it, or within 90 days, and can be revoked': ['issued-certificate.created'],
   'is done once, and over': [
     'approval.requested',

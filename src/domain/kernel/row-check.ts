@@ -32,6 +32,8 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     profiles: stamps.profile.vouched,
     issued_certificates: stamps.issuedCertificate.vouched,
     runs: stamps.run.vouched,
+    acme_accounts: stamps.acmeAccount.vouched,
+    acme_orders: stamps.acmeOrder.vouched,
     versions: stamps.believeVersion,
     events: stamps.believeEvent,
     deliveries: (row: DueDelivery) => stamps.believeEvent(eventIn(row)),

@@ -20,6 +20,7 @@ import type {
   LockOutRow,
   PasskeyRow,
 } from '../../store/records/accounts.ts';
+import type { AcmeAccountRow, AcmeOrderRow } from '../../store/records/acme.ts';
 import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { AuthorityRow, IssuedCertificateRow, ProfileRow } from '../../store/records/authorities.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
@@ -141,6 +142,8 @@ export function stampsWith(keyring: Keyring) {
     profile: stamper<ProfileRow>('profile', 'profiles'),
     issuedCertificate: stamper<IssuedCertificateRow>('issued-certificate', 'issued_certificates'),
     run: stamper<RunRow>('run', 'runs'),
+    acmeAccount: stamper<AcmeAccountRow>('acme-account', 'acme_accounts'),
+    acmeOrder: stamper<AcmeOrderRow>('acme-order', 'acme_orders'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

@@ -48,6 +48,7 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
       const proposals = await store.proposals.forget(aged() - proposalsKept, proposalsPerStep);
       const leases = await store.leases.forget(aged() - leasesKept, leasesPerStep);
       const issued = await store.issuedCertificates.forget(aged() - certificatesKept, certificatesPerStep);
+      const orders = await store.acme.forget(aged() - certificatesKept, certificatesPerStep);
       await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
@@ -67,7 +68,8 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
         approvals === approvalsPerStep ||
         proposals === proposalsPerStep ||
         leases === leasesPerStep ||
-        issued === certificatesPerStep
+        issued === certificatesPerStep ||
+        orders === certificatesPerStep
       );
     },
   };

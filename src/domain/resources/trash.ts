@@ -87,6 +87,7 @@ export function trashWith(
             store.useRules.removeIn(row.id),
             store.proposals.removeIn(row.id),
             ...store.issuers.removeIn(row.id),
+            ...store.acme.removeIn(row.id),
             ...store.authorities.removeIn(row.id),
           ]
         : [store.useRules.removeOf(row.id)];

@@ -69,6 +69,14 @@ export function authorityRoutes(domain: Domain): Route<Permissions>[] {
       answer: authorities.newCertificate,
       handle: ({ permits: [permit], id, body }) => issued.issue(permit, id, body),
     }),
+    route('POST /v1/profiles/{id}/acme-binding', {
+      operationId: 'bindAcmeClient',
+      summary: 'Get what an ACME client needs to register an account, bound to an access key',
+      needs: { together: ['issued-certificates:write', 'keys:use', 'access-keys:write'] },
+      body: authorities.acmeBind,
+      answer: authorities.acmeBinding,
+      handle: ({ permits: [permit], id, body }) => domain.acme.accounts.bind(permit, id, body.access_key_id),
+    }),
     route('GET /v1/issued-certificates', {
       operationId: 'listIssuedCertificates',
       summary: 'List certificates that were issued, newest first',

@@ -32,6 +32,8 @@ export const revisedTables = [
   'profiles',
   'issued_certificates',
   'runs',
+  'acme_accounts',
+  'acme_orders',
   'oauth_grants',
   'role_requests',
 ] as const satisfies readonly (keyof Schema)[];

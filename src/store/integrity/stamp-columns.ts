@@ -191,6 +191,16 @@ export const columns = {
   run_access_keys: {
     ...each(runIndex, 'access_key_id', 'run_id', 'vault_id'),
   },
+  acme_accounts: {
+    ...stamped('id', 'organization_id', 'vault_id', 'profile_id', 'access_key_id', 'thumbprint', 'jwk'),
+    ...stamped('contacts', 'state'),
+    ...revised,
+  },
+  acme_orders: {
+    ...stamped('id', 'organization_id', 'vault_id', 'profile_id', 'account_id', 'names', 'state'),
+    ...stamped('expires_at', 'certificate_id', 'replaces'),
+    ...revised,
+  },
   webhooks: {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),
     ...stamped('secret', 'secret_version', 'previous_secret', 'previous_until'),

@@ -25,6 +25,7 @@ import { proposals } from './030-proposals.ts';
 import { leases } from './031-leases.ts';
 import { authorities } from './033-authorities.ts';
 import { runs } from './035-runs.ts';
+import { acme } from './036-acme.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -55,6 +56,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '031-leases': leases,
   '033-authorities': authorities,
   '035-runs': runs,
+  '036-acme': acme,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -6,6 +6,7 @@
  */
 import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
+import type { AcmeAccountTable, AcmeOrderTable } from './acme.ts';
 import type { AuthorityTable, IssuedCertificateTable, ProfileTable } from './authorities.ts';
 import type { Flag, Named, Owned } from './common.ts';
 import type { IssuerQueueTable, IssuerTable, LeaseTable } from './leases.ts';
@@ -328,6 +329,8 @@ export interface Schema extends LogTables, PeopleTables {
   issued_certificates: IssuedCertificateTable;
   runs: RunTable;
   run_access_keys: RunAccessKeyTable;
+  acme_accounts: AcmeAccountTable;
+  acme_orders: AcmeOrderTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;
