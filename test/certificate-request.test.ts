@@ -206,6 +206,25 @@ describe('a signing request', () => {
       );
     });
 
+  it('is read up to 64 KiB, a hundred names and names of 253 characters, and no further', () => {
+    const padded = (size: number) => seq(hex('06092a864886f70d010907'), set(name(0x0c, 'x'.repeat(size))));
+    const names = (count: number) =>
+      Array.from({ length: count }, (_, at) => name(0x82, `a${at}.example.org`));
+    const long = (size: number) => name(0x82, `${`${'a'.repeat(61)}.`.repeat(4)}${'b'.repeat(size)}`);
+    const isRead = (bytes: Buffer) => {
+      try {
+        return readRequest(bytes, 'csr').names.length > 0;
+      } catch {
+        return false;
+      }
+    };
+    const fits = 65_536 - built({ attributes: [padded(60_000), wanted(good)] }).length + 60_000 - 16;
+    assert.ok(isRead(built({ attributes: [padded(fits), wanted(good)] })));
+    assert.ok(!isRead(built({ attributes: [padded(fits + 32), wanted(good)] })));
+    assert.ok(isRead(withSans(...names(100))) && !isRead(withSans(...names(101))));
+    assert.ok(isRead(withSans(long(5))) && !isRead(withSans(long(6))));
+  });
+
   it('in PEM must be one block of its kind', () => {
     const pem = toPem('CERTIFICATE REQUEST', whole);
     assert.ok(readRequestPem(toPem('NEW CERTIFICATE REQUEST', whole), 'csr'));

@@ -78,6 +78,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     openapi: ['listener', 'routes'],
     dialect: ['listener', 'surface', 'vault', 'routes'],
     gateway: ['listener', 'surface', 'vault'],
+    acme: ['listener', 'surface'],
   },
   keyring: { sealing: [], age: [], 'root-key': ['sealing', 'age'], slots: ['sealing', 'root-key'] },
   service: {

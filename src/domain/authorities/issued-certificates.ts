@@ -10,8 +10,7 @@ import type {
   IssuedCertificate,
   IssuedQuery,
   NewCertificate,
-} from '../../contract/authorities.ts';
-import { Failure } from '../../contract/errors.ts';
+} from '../../contract/issued-certificates.ts';
 import type { IssuedState, RevocationReason } from '../../contract/names.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import { namesFrom, readRequestPem } from '../../material/certificate-request.ts';
@@ -29,7 +28,7 @@ const usualKey = { key_type: 'EC', curve: 'P-256' } as const;
 
 export function issuedCertificatesWith(parts: Parts, issuance: Issuance) {
   const { store, stamps, guard, workers, now } = parts;
-  const { find, list, get, change, revise } = revisedRecords(parts, {
+  const { find, list, get, change } = revisedRecords(parts, {
     noun: 'issued-certificates',
     stamper: stamps.issuedCertificate,
     byId: store.issuedCertificates.byId,
@@ -79,11 +78,15 @@ export function issuedCertificatesWith(parts: Parts, issuance: Issuance) {
       return { ...newlyIssued(row, chain), ...(privatePem !== undefined && { private_key: privatePem }) };
     },
 
+    /** Of one that was revoked before, nothing changes. */
     revoke: (permit: Writing, id: string, { reason }: CertificateRevoke): Promise<IssuedCertificate> =>
-      revise(permit, id, 'issued-certificate.revoked', async (before, next) => {
-        if (before.revoked_at !== null)
-          throw new Failure('CONFLICT', { message: 'The certificate has already been revoked' });
-        return { row: next(revokedNow(reason, now())), details: { reason } };
+      retryingStale(async () => {
+        const before = await find(permit, id);
+        if (before.revoked_at !== null) return presentIssued(before, now());
+        const row = stamps.issuedCertificate.revise(before, revokedNow(reason, now()), now());
+        const statements = [store.issuedCertificates.update(row)];
+        await change(permit, 'issued-certificate.revoked', row, { details: { reason }, statements });
+        return presentIssued(row, now());
       }),
   };
 }

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import * as authorities from '../../contract/authorities.ts';
 import { listOf } from '../../contract/common.ts';
+import * as certificates from '../../contract/issued-certificates.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { collectionRoutes } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
@@ -65,8 +66,8 @@ export function authorityRoutes(domain: Domain): Route<Permissions>[] {
       summary:
         'Issue a certificate, for a signing request or for names; a private key that is created is shown once',
       needs: { together: ['issued-certificates:write', 'keys:use'] },
-      body: authorities.certificateIssue,
-      answer: authorities.newCertificate,
+      body: certificates.certificateIssue,
+      answer: certificates.newCertificate,
       handle: ({ permits: [permit], id, body }) => issued.issue(permit, id, body),
     }),
     route('POST /v1/profiles/{id}/acme-binding', {
@@ -81,24 +82,24 @@ export function authorityRoutes(domain: Domain): Route<Permissions>[] {
       operationId: 'listIssuedCertificates',
       summary: 'List certificates that were issued, newest first',
       needs: { all: ['issued-certificates:read'] },
-      query: authorities.issuedQuery,
-      answer: listOf(authorities.issuedCertificate),
+      query: certificates.issuedQuery,
+      answer: listOf(certificates.issuedCertificate),
       handle: ({ permits: [permit], query }) => issued.list(permit, query),
     }),
     route('GET /v1/issued-certificates/{id}', {
       operationId: 'getIssuedCertificate',
       summary: 'Get a certificate that was issued',
       needs: { all: ['issued-certificates:read'] },
-      answer: authorities.issuedCertificate,
+      answer: certificates.issuedCertificate,
       handle: ({ permits: [permit], id }) => issued.get(permit, id),
     }),
     route('POST /v1/issued-certificates/{id}/revoke', {
       operationId: 'revokeCertificate',
       summary: 'Revoke a certificate: it is in the revocation list from then on',
       needs: { all: ['issued-certificates:write'] },
-      body: authorities.certificateRevoke,
+      body: certificates.certificateRevoke,
       bodyOptional: true,
-      answer: authorities.issuedCertificate,
+      answer: certificates.issuedCertificate,
       handle: ({ permits: [permit], id, body }) => issued.revoke(permit, id, body),
     }),
   ];
