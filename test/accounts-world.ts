@@ -3,6 +3,7 @@
  * each through a door. The clock stands still until a test moves it, deriving a password costs nothing, and documents of
  * issuers come from the test.
  */
+
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,12 +21,14 @@ import { identitiesWith } from '../src/domain/identities/identities.ts';
 import { issuersWith } from '../src/domain/identities/issuers.ts';
 import { loginsWith } from '../src/domain/identities/logins.ts';
 import { secretIdsWith } from '../src/domain/identities/secret-ids.ts';
+import { mailboxWith } from '../src/domain/kernel/mailbox.ts';
 import { groupsWith } from '../src/domain/people/groups.ts';
 import { membersWith } from '../src/domain/people/members.ts';
 import { organizationsWith } from '../src/domain/people/organizations.ts';
 import { foundationWith } from '../src/domain/reading.ts';
 import { vaultsWith } from '../src/domain/resources/vaults.ts';
 import type { SignedInAs } from '../src/domain/sessions/dashboard-sessions.ts';
+import { mailSettingsWith } from '../src/domain/sessions/mail-settings.ts';
 import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
 import { openData } from '../src/service/opening/open-data.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
@@ -66,16 +69,25 @@ export async function domainWorld() {
   const database = new DatabaseSync(join(folder, 'strongroom.db'), { timeout: 10_000 });
   let addresses = 0;
   const credentials = credentialsWith(parts, records);
+  const mailbox = mailboxWith(parts, false);
   const made = <S extends keyof typeof takes, Service extends object>(name: S, service: Service) =>
     asking(parts.guard, service, takes[name] as never) as Asking<Service, (typeof takes)[S]>;
   return {
     ...foundation,
     organizations: made('organizations', organizationsWith(parts)),
     groups: made('groups', groups),
-    members: made('members', membersWith(parts, records, groups)),
+    members: made('members', membersWith(parts, records, groups, mailbox)),
     accounts: made(
       'accounts',
-      accountsWith({ ...parts, people, attempts, authenticate, passwordPool, passwordCosts }),
+      accountsWith({
+        ...parts,
+        mailSettings: mailSettingsWith(parts, mailbox),
+        people,
+        attempts,
+        authenticate,
+        passwordPool,
+        passwordCosts,
+      }),
     ),
     apiKeys: made('apiKeys', credentials.apiKeys),
     accessKeys: made('accessKeys', credentials.accessKeys),

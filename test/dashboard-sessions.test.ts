@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mintToken } from '../src/access/token.ts';
+import { mailboxWith } from '../src/domain/kernel/mailbox.ts';
 import type { Person } from '../src/domain/people/people.ts';
 import { dashboardSessionsWith, isSignedIn, proofOf } from '../src/domain/sessions/dashboard-sessions.ts';
 import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
+import { mailSettingsWith } from '../src/domain/sessions/mail-settings.ts';
 import {
   audits,
   type DomainWorld,
@@ -196,7 +198,12 @@ describe('a session as the store has it now', () => {
     ];
     for (const [name, now] of whom) {
       const people = { ...world.people, byMember: async () => now, fresh: async () => now };
-      const there = dashboardSessionsWith(parts, people, lockOutWith({ ...parts, attempts: world.attempts }));
+      const there = dashboardSessionsWith(
+        parts,
+        people,
+        lockOutWith({ ...parts, attempts: world.attempts }),
+        mailSettingsWith(parts, mailboxWith(parts, false)),
+      );
       await refused(there.again(session.id, world.origin()), 'UNAUTHORIZED');
       assert.equal(await there.find(token, world.origin()), null, name);
     }

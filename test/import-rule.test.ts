@@ -66,8 +66,9 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     sessions: ['kernel', 'resources', 'credentials', 'people'],
     'sign-in': ['kernel', 'resources', 'credentials', 'people', 'sessions'],
     oauth: ['kernel', 'resources', 'credentials', 'people', 'sessions', 'sign-in'],
-    operations: ['kernel', 'resources', 'credentials', 'uses', 'people', 'sign-in', 'webhooks'],
+    operations: ['kernel', 'resources', 'credentials', 'uses', 'people', 'sessions', 'sign-in', 'webhooks'],
   },
+  events: { formats: [], mail: ['formats'] },
   material: { operations: [], ssh: [] },
   http: {
     listener: [],

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { atTheLatest } from './ending.ts';
 
 export interface Arrival {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -31,8 +32,15 @@ export async function startReceiver(host = '127.0.0.1', port = 0): Promise<Recei
       text += chunk;
     });
     request.on('end', () => {
-      const { headers, url: path = '' } = request;
-      const arrival = { path, headers, text, body: JSON.parse(text), id: String(headers['webhook-id']) };
+      const { headers, method = '', url: path = '' } = request;
+      const arrival = {
+        method,
+        path,
+        headers,
+        text,
+        body: JSON.parse(text),
+        id: String(headers['webhook-id']),
+      };
       receiver.arrivals.push(arrival);
       receiver.answer(arrival, response);
     });

@@ -5,6 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { AcmeClient } from './acme-client.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { Authenticator } from './authenticator.ts';
 import { authorityBody, profileBody } from './authorities-world.ts';
 import {
@@ -192,10 +196,25 @@ export async function startStoredWorld(engine: EngineName): Promise<StoredWorld>
   }
 }
 
+/** As a service with a mail server would: this one has none, so the mails stay. */
+async function inviteByMail(place: readonly string[], organizationId: string): Promise<void> {
+  const flags = [...place, '--smtp-url', 'smtp://127.0.0.1', '--mail-from', 'vault@example.com'];
+  const strongroom = await openStrongroom(readConfig(serveOptions, flags, {}), false);
+  try {
+    const { domain, newId } = strongroom;
+    const permit = await domain.guard.admit(operatorOf(organizationId, newId), 'members:write');
+    for (const email of ['mail-one@example.com', 'mail-two@example.com'])
+      await domain.members.create(permit, { email, role: 'viewer' });
+  } finally {
+    await strongroom.close();
+  }
+}
+
 async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<StoredWorld, 'stop'>> {
   const owner = await setUp(service);
   const place = placeOf(service);
-  await makeOrganization(place, 'Other', 'pro', 0);
+  const { organizationId } = await makeOrganization(place, 'Other', 'pro', 0);
+  await inviteByMail(place, organizationId);
   const intruder = await intrude(service);
   const ok = async (browser: Browser, method: string, path: string, body?: unknown) => {
     const answer = await browser.call(method, path, body);

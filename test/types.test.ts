@@ -83,6 +83,7 @@ export const sealedColumns = {
   'credentials.narrowing_key': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,
+  'mails.content': true,
 } as const satisfies Record<Taking<Sealed>, true>;
 
 interface WithNewColumn extends Omit<Schema, 'members'> {

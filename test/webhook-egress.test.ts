@@ -83,7 +83,15 @@ const leading: Readonly<Record<string, readonly string[]>> = {
 };
 
 function messageTo(url: string): Delivery {
-  return { id: 'test', url, body: '{}', at: Date.now(), secrets: ['whsec_c2VjcmV0'] };
+  return {
+    id: 'test',
+    method: 'POST',
+    url,
+    body: '{}',
+    headers: {},
+    at: Date.now(),
+    secrets: ['whsec_c2VjcmV0'],
+  };
 }
 
 function sending(t: { after(close: () => void): void }, sender: Sender): Sender {

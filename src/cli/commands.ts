@@ -92,6 +92,10 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'identities presets': () => oneOf(import('./programs/identities.ts'), 'presetsCommand'),
     'identities refusals': () => oneOf(import('./programs/identities.ts'), 'refusalsCommand'),
     'identities secret-id': () => oneOf(import('./programs/identities.ts'), 'secretIdCommand'),
+    'webhooks list': () => oneOf(import('./programs/webhooks.ts'), 'listCommand'),
+    'webhooks create': () => oneOf(import('./programs/webhooks.ts'), 'createCommand'),
+    'webhooks test': () => oneOf(import('./programs/webhooks.ts'), 'testCommand'),
+    'webhooks delete': () => oneOf(import('./programs/webhooks.ts'), 'deleteCommand'),
   },
   'Manage people': {
     'members list': () => oneOf(import('./people/people.ts'), 'membersCommand'),

@@ -310,6 +310,22 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'identities secret-id NAME [flags]',
     summary: 'create a secret id for an identity, and print it',
   },
+  'webhooks list': {
+    usage: 'webhooks list [flags]',
+    summary: 'print the webhooks and whether they work',
+  },
+  'webhooks create': {
+    usage: 'webhooks create NAME [-|@FILE] [flags]',
+    summary: 'send messages about events to Slack, Teams, Discord, ntfy, Matrix or a service',
+  },
+  'webhooks test': {
+    usage: 'webhooks test NAME [flags]',
+    summary: 'send a test message to a webhook',
+  },
+  'webhooks delete': {
+    usage: 'webhooks delete NAME [flags]',
+    summary: 'delete a webhook',
+  },
   'members list': {
     usage: 'members list [flags]',
     summary: 'print the members and their roles',

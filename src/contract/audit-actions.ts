@@ -40,6 +40,7 @@ const table = {
   'account.codes_rewrapped': 'maintains',
   'account.created': 'creates',
   'account.identity_bound': 'creates',
+  'account.mail_chosen': 'changes',
   'account.opened': 'creates',
   'account.passkey_added': 'creates',
   'account.passkey_removed': 'regrants',

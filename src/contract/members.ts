@@ -99,8 +99,9 @@ export const invitedMember = member
       .describe(
         'The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN.',
       ),
+    mailed: z.boolean().describe('Whether the invitation is also sent by mail.'),
   })
-  .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
+  .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…', mailed: false } });
 export type InvitedMember = z.output<typeof invitedMember>;
 
 /** `vault_id` returns only those that are granted a role in this vault directly. */

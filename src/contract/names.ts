@@ -163,6 +163,14 @@ export type LeaseEnd = (typeof leaseEnds)[number];
 /** Sent to one webhook on request, whether or not it subscribes to it. */
 export const testKind = 'webhook.test';
 
+/** The form in which a webhook's messages are sent: Standard Webhooks, or that of a chat service. */
+export const webhookFormats = ['standard', 'slack', 'teams', 'discord', 'ntfy', 'matrix'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** When a person is told by mail: `daily` gathers a day’s messages in one mail. */
+export const mailTimes = ['off', 'immediately', 'daily'] as const;
+export type MailTime = (typeof mailTimes)[number];
+
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { listOfAtMost } from './access.ts';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
-import { deliveryStates, disabledReasons, eventKinds, testKind } from './names.ts';
+import { deliveryStates, disabledReasons, eventKinds, testKind, webhookFormats } from './names.ts';
 import { exampleTimes } from './resource-fields.ts';
 import { arrayUpTo, exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
@@ -26,17 +26,29 @@ const vaultIds = listOfAtMost(100, id)
   .optional()
   .describe('Only events in these vaults are sent; null for all vaults.');
 
+const format = oneOf(webhookFormats).describe(
+  'The form of the messages: Standard Webhooks (the default), or that of a chat service.',
+);
+
 const exampleHook = {
   url: 'https://example.com/hooks/strongroom',
   events: ['resource.created', 'resource.updated'],
 };
 
 export const webhookCreate = z
-  .strictObject({ url, events, vault_ids: vaultIds, name: name.optional(), enabled: flag.optional() })
+  .strictObject({
+    url,
+    format: format.optional(),
+    events,
+    vault_ids: vaultIds,
+    name: name.optional(),
+    enabled: flag.optional(),
+  })
   .meta({ id: 'WebhookCreate', example: exampleHook });
 export const webhookUpdate = z
   .strictObject({
     url: url.optional(),
+    format: format.optional(),
     events: events.optional(),
     vault_ids: vaultIds,
     name: name.optional(),
@@ -52,6 +64,7 @@ const exampleWebhook = {
   id: exampleId,
   name: 'example.com',
   ...exampleHook,
+  format: 'standard',
   vault_ids: null,
   enabled: true,
   disabled_reason: null,
@@ -64,6 +77,7 @@ export const webhook = z
     id,
     name: z.string().describe('Defaults to the host of the URL.'),
     url: z.string(),
+    format: z.enum(webhookFormats),
     events: z.array(z.string()),
     vault_ids: z.array(id).nullable(),
     enabled: z.boolean(),

@@ -17,6 +17,7 @@ import { whoamiWith } from './people/whoami.ts';
 import { dashboardSessionsWith, type SignedInAs } from './sessions/dashboard-sessions.ts';
 import { lockOutWith } from './sessions/lock-out.ts';
 import { loginKeysWith } from './sessions/login-keys.ts';
+import type { MailSettings } from './sessions/mail-settings.ts';
 import { challengesWith } from './sign-in/challenges.ts';
 import { deviceLoginsWith } from './sign-in/device-logins.ts';
 import { factorsWith } from './sign-in/factors.ts';
@@ -32,6 +33,7 @@ export type Accounts = ReturnType<typeof accountsWith>;
 
 interface AccountsParts extends Parts {
   readonly people: People;
+  readonly mailSettings: MailSettings;
   readonly authenticate: Authenticator;
   readonly attempts: MinuteCounter;
   readonly passwordPool: PasswordPool;
@@ -42,7 +44,7 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
   const { store, keyring, stamps, keyringSync, now, attempts, people } = parts;
   const lockOut = lockOutWith({ store, keyring, stamps, attempts, now });
   const challenges = challengesWith({ store, keyring, now, random });
-  const sessions = dashboardSessionsWith(parts, people, lockOut);
+  const sessions = dashboardSessionsWith(parts, people, lockOut, parts.mailSettings);
   const signInParts = {
     ...parts,
     sessions,
@@ -86,6 +88,7 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
     factors: factorsWith(signInParts, proofs),
     deviceLogins: deviceLoginsWith(parts, lockOut, loginKeys, proofs),
     loginKeys,
+    mailSettings: parts.mailSettings,
     whoami: whoamiWith(parts),
   };
 }

@@ -20,6 +20,7 @@ import { leaseKeeperWith } from './issuing/lease-keeper.ts';
 import { leasesWith } from './issuing/leases.ts';
 import type { Dial } from './issuing/providers.ts';
 import type { Guard } from './kernel/guard.ts';
+import { mailboxWith } from './kernel/mailbox.ts';
 import { authorizationRequestsWith } from './oauth/authorization-requests.ts';
 import { type OAuthClientSettings, oauthClientsWith } from './oauth/clients.ts';
 import { grantRecordsWith } from './oauth/grant-records.ts';
@@ -30,6 +31,7 @@ import { attentionWith } from './operations/attention.ts';
 import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
+import { memberMailsWith } from './operations/member-mails.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
 import { readersWith } from './operations/readers.ts';
 import { retentionWith } from './operations/retention.ts';
@@ -59,6 +61,7 @@ import { stagesWith } from './resources/stages.ts';
 import { usedByWith } from './resources/used-by.ts';
 import { usedKeysWith } from './resources/used-keys.ts';
 import { vaultsWith } from './resources/vaults.ts';
+import { mailSettingsWith } from './sessions/mail-settings.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
 import { runsWith } from './uses/runs.ts';
@@ -74,6 +77,8 @@ interface DomainParts extends ReadingParts {
   readonly facts: Facts;
   /** The product's costs by default. Passwords stored with other costs don't match. */
   readonly passwordCosts?: PasswordCosts | undefined;
+  /** Whether the service sends mail. */
+  readonly sendsMail: boolean;
   /** The private ranges that webhooks may connect to. */
   readonly privateWebhooks: readonly string[];
   /** The private ranges that token issuers may be in. */
@@ -107,13 +112,16 @@ export function domainWith(given: DomainParts) {
   const approvals = approvalsWith(parts, records);
   const organizations = organizationsWith(parts);
   const groups = groupsWith(parts, records);
-  const members = membersWith(parts, records, groups);
+  const mailbox = mailboxWith(parts, given.sendsMail);
+  const mailSettings = mailSettingsWith(parts, mailbox);
+  const members = membersWith(parts, records, groups, mailbox);
   const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
   const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
   const identities = identitiesWith(parts, records, egressInto(privateIssuers));
   const tokenIssuers = issuersWith({ fetchDocument: given.fetchDocument, now });
   const accounts = accountsWith({
     ...parts,
+    mailSettings,
     people,
     attempts,
     authenticate,
@@ -187,6 +195,7 @@ export function domainWith(given: DomainParts) {
     webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
     /** Only for the delivery of events; not passed to any surface. */
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
+    memberMails: (onError: (error: unknown) => void) => memberMailsWith(parts, people, mailbox, onError),
     stamps,
     logs: logsWith({ ...parts, ledger, shown }),
     readers: readersWith({ ...parts, ledger, shown }, records),

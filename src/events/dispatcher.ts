@@ -10,7 +10,9 @@ import { type FannedOut, type FanOutParts, fanOut } from './fan-out.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Queue, type QueueParts } from './queue.ts';
 
-interface DispatcherParts extends Omit<QueueParts, 'outcomes' | 'holder'>, Pick<FanOutParts, 'newId'> {
+interface DispatcherParts
+  extends Omit<QueueParts, 'outcomes' | 'holder'>,
+    Pick<FanOutParts, 'newId' | 'mails'> {
   /** Called with the events that were fanned out here. */
   readonly onEvents: (events: FannedOut['events']) => void;
 }

@@ -5,20 +5,26 @@
 import { Chores } from '../base/chores.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Domain } from '../domain/domain.ts';
+import { mailSenderTo, type SmtpSettings } from '../egress/smtp.ts';
 import type { Store } from '../store/store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
+import { mailerWith } from './mail/mailer.ts';
 import { senderClientInto } from './sender-client.ts';
 import { StageWatch } from './stage-watch.ts';
 
 interface EventsParts {
   readonly store: Store;
-  readonly domain: Pick<Domain, 'stamps' | 'webhookTargets'>;
+  readonly domain: Pick<Domain, 'stamps' | 'webhookTargets' | 'memberMails'>;
   readonly now: () => number;
   readonly newId: NewId;
   readonly random?: () => number;
   /** The private networks that the operator allowed. */
   readonly privateWebhooks: readonly string[];
+  /** The address of the dashboard, for links; null if it is unknown. */
+  readonly dashboard: string | null;
+  /** The mail server; null if no mail is sent. Then the dashboard's address is known. */
+  readonly smtp: SmtpSettings | null;
   readonly onError: (error: unknown) => void;
 }
 
@@ -29,19 +35,22 @@ const cleaningStep = 500;
 
 /** Returns a function that stops it. */
 export async function startEvents(parts: EventsParts): Promise<() => Promise<void>> {
-  const { store, domain, now, newId, onError, random = Math.random } = parts;
+  const { store, domain, now, newId, smtp, onError, random = Math.random } = parts;
   const sender = senderClientInto(parts.privateWebhooks);
   const chores = new Chores(onError);
   const poke = () => dispatcher.poke();
   const watch = new ExpiryWatch({ store, stamps: domain.stamps, now, newId, onError, onEvent: poke });
   const stageWatch = new StageWatch({ store, stamps: domain.stamps, now, newId, onError, onEvent: poke });
+  const mails = domain.memberMails(onError);
   const dispatcher = new Dispatcher({
     store,
     targets: domain.webhookTargets(onError),
+    mails,
     sender,
     now,
     newId,
     random,
+    dashboard: parts.dashboard,
     onError,
     onEvents: events => {
       const ids = [...new Set(events.filter(isChange).map(event => event.resource_id))];
@@ -56,11 +65,17 @@ export async function startEvents(parts: EventsParts): Promise<() => Promise<voi
     .every(beat, () => watch.look())
     .every(beat, () => stageWatch.look())
     .every(beat, cleaning(store, now));
+  const mailSender = smtp === null ? null : mailSenderTo(smtp);
+  if (mailSender !== null) {
+    const dashboard = parts.dashboard!;
+    chores.every(beat, mailerWith({ store, mails, sender: mailSender, dashboard, now, onError }).look);
+  }
   poke();
   return async () => {
     await chores.stop();
     await dispatcher.stop();
     await sender.close();
+    mailSender?.close();
   };
 }
 

@@ -3,6 +3,7 @@
  * deliveries are created in one unit, so each event is fanned out once, by the first replica.
  */
 import type { NewId } from '../contract/id.ts';
+import type { MemberMails } from '../domain/operations/member-mails.ts';
 import { newDelivery } from '../domain/webhooks/deliveries.ts';
 import type { WebhookTargets } from '../domain/webhooks/targets.ts';
 import { isStored } from '../store/engine/engine.ts';
@@ -12,6 +13,7 @@ import type { Store } from '../store/store.ts';
 export interface FanOutParts {
   readonly store: Store;
   readonly targets: WebhookTargets;
+  readonly mails: Pick<MemberMails, 'about'>;
   readonly now: () => number;
   readonly newId: NewId;
 }
@@ -28,7 +30,7 @@ const batch = 200;
 const patience = 20;
 const none = { events: [], webhookIds: [] };
 
-export async function fanOut({ store, targets, now, newId }: FanOutParts): Promise<FannedOut> {
+export async function fanOut({ store, targets, mails, now, newId }: FanOutParts): Promise<FannedOut> {
   const events = await store.outbox.toFanOut(batch);
   if (events.length === 0) return { ...none, more: false };
   // Webhooks are read after the events, so that every webhook created before an event is included.
@@ -41,6 +43,7 @@ export async function fanOut({ store, targets, now, newId }: FanOutParts): Promi
   const statements = [
     store.outbox.markFanned(events.map(event => event.id)),
     ...(deliveries.length === 0 ? [] : [store.deliveries.addAll(deliveries)]),
+    ...(await mails.about(events)),
     ...webhookIds.map(id => store.webhooks.arrive(id, time)),
   ];
   if (!(await isStored(store.commit([{ statements }], { patience })))) return { ...none, more: true };

@@ -9,6 +9,7 @@ import type { WebhookTarget, WebhookTargets } from '../domain/webhooks/targets.t
 import type { Statement } from '../store/engine/engine.ts';
 import type { DueDelivery } from '../store/records/deliveries.ts';
 import type { Store } from '../store/store.ts';
+import { formatted } from './formats/formats.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { disablingReason, judge, refused, type Verdict } from './schedule.ts';
 import type { SenderClient } from './sender-client.ts';
@@ -22,6 +23,8 @@ export interface QueueParts {
   readonly random: () => number;
   /** Identifies this process in the leases. */
   readonly holder: string;
+  /** The address of the dashboard, for links; null if it is unknown. */
+  readonly dashboard: string | null;
   readonly onError: (error: unknown) => void;
 }
 
@@ -201,12 +204,19 @@ export class Queue {
 
   /** Returns null if the webhook must not receive this event. */
   async #attempt(delivery: DueDelivery, target: WebhookTarget): Promise<Verdict | null> {
-    const { sender, now, random } = this.#parts;
+    const { sender, targets, now, random, dashboard } = this.#parts;
     if (!target.takes(delivery)) return null;
     const startedAt = now();
-    const { url, secrets } = target;
-    const message = { id: delivery.event_id, url, body: delivery.payload, at: startedAt, secrets };
-    const result = await sender.send(message);
+    const id = delivery.event_id;
+    const request = formatted({
+      id,
+      url: target.url,
+      payload: delivery.payload,
+      format: target.format,
+      vaultName: target.format === 'standard' ? null : await targets.vaultName(delivery),
+      dashboard,
+    });
+    const result = await sender.send({ id, at: startedAt, secrets: target.secrets, ...request });
     return judge(delivery, { result, startedAt, endedAt: now() }, random);
   }
 

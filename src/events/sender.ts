@@ -18,8 +18,11 @@ import { signatureOf } from './webhook-signature.ts';
 export interface Delivery {
   /** The same in every attempt. */
   readonly id: string;
+  readonly method: 'POST' | 'PUT';
   readonly url: string;
   readonly body: string;
+  /** Besides those of every message. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly secrets: readonly string[];
@@ -100,10 +103,11 @@ function attempt(
 }
 
 function open(agents: Agents, url: URL, message: Delivery): ClientRequest {
-  const { id, body, at, secrets } = message;
+  const { id, method, body, headers, at, secrets } = message;
   return requestTo(url, agents, {
-    method: 'POST',
+    method,
     headers: {
+      ...headers,
       host: url.host,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

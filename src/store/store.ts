@@ -29,6 +29,7 @@ import { keyring } from './records/keyring.ts';
 import { issuers, leases } from './records/leases.ts';
 import { limits } from './records/limits.ts';
 import { logs } from './records/logs.ts';
+import { mails } from './records/mails.ts';
 import { memberGroups } from './records/member-groups.ts';
 import { oauthGrants } from './records/oauth-grants.ts';
 import { organizations } from './records/organizations.ts';
@@ -203,6 +204,7 @@ function nounsOf(engine: Engine) {
     identities: identities(engine),
     givenNames: givenNames(engine),
     memberGroups: memberGroups(engine),
+    mails: mails(engine),
     useRules: rulesForUse(engine),
     references: references(engine),
     approvals: approvals(engine),

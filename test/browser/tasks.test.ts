@@ -116,7 +116,7 @@ test('a failing webhook is shown as failing, and its deliveries name it and the 
   );
   await page.goto('/webhooks');
   await page.getByText('failing since').waitFor();
-  const row = page.locator('summary', { hasText: 'resource.created' }).first();
+  const row = page.locator('summary', { hasText: 'Something was created' }).first();
   await row.getByText('TOLD_OF').waitFor();
   await row.getByText('nobody there').waitFor();
   await ask(page, 'DELETE', address);

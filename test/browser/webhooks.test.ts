@@ -40,7 +40,7 @@ test('a webhook is created, a test arrives, its attempt is shown, and it is rede
   await page.getByRole('link', { name: /127\.0\.0\.1/ }).click();
   await page.getByRole('button', { name: 'Send a test' }).click();
   const panel = page.getByRole('dialog');
-  await panel.locator('summary', { hasText: 'webhook.test' }).click();
+  await panel.locator('summary', { hasText: 'Test message' }).click();
   await panel.getByText('noted').waitFor();
   await panel.getByRole('button', { name: 'Redeliver' }).click();
   await page.getByText('Redelivery queued').first().waitFor();

@@ -47,7 +47,7 @@ export async function foundIn<Query extends object, T extends { readonly id: str
   noun: string,
   named: string,
 ): Promise<T> {
-  const all = await listed(list, { q: named.slice(0, 255) } as unknown as Query);
+  const all = await listed(list, (isId(named) ? {} : { q: named.slice(0, 255) }) as unknown as Query);
   const one = all.find(({ id, name }) => name === named.normalize('NFC') || id === named);
   if (one === undefined) throw new Refusal(`there is no ${noun} ${printable(JSON.stringify(named))}`);
   return one;

@@ -67,7 +67,7 @@ export const inviteCommand = commandOf({
     const settings = settingsFor({ ...values, vault: null }, process.env);
     const invited = await adminFor(settings).createMember({ body: { email, role: values.role ?? 'none' } });
     const link = `${settings.url}/invite#${invited.token}`;
-    await printCreated(values, invited, link, null);
+    await printCreated(values, invited, link, invited.mailed ? 'the link is also sent by mail' : null);
   },
 });
 

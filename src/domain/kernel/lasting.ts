@@ -99,6 +99,7 @@ const givesNothing = {
     'lease.renewed',
   ],
   'ends with what requested it, or within 90 days, and can be revoked': ['issued-certificate.created'],
+  'says what a person is told': ['account.mail_chosen'],
   'is done once, and over': [
     'approval.requested',
     'proposal.created',

@@ -26,6 +26,7 @@ import {
   vaultGrantsIn,
 } from '../credentials/member-rights.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
+import type { Mailbox } from '../kernel/mailbox.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Permit } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
@@ -41,7 +42,7 @@ export type Members = ReturnType<typeof membersWith>;
 
 type Writing = Permit<'members:write'>;
 
-export function membersWith(parts: Parts, records: Records, groups: Groups) {
+export function membersWith(parts: Parts, records: Records, groups: Groups, mailbox: Mailbox) {
   const { store, stamps, guard, now, newId } = parts;
 
   const { find, list, get, change, revise, remove } = revisedRecords(parts, {
@@ -91,6 +92,9 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
     return rows.map(row => presentMember(row, groupIds(row.id), now()));
   }
 
+  const invited = (caller: Caller, row: MemberRow, token: string) =>
+    mailbox.post(row, { kind: 'invitation', token, by: caller.name });
+
   async function reset(
     permit: Writing,
     before: MaybeAllowed<MemberRow, 'members:write'>,
@@ -102,9 +106,14 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
     await change(permit, verb, row, {
       lasts: 'without end',
       others: subjects,
-      statements: [...steps, store.organizations.updateMember(row), ...statements],
+      statements: [
+        ...steps,
+        store.organizations.updateMember(row),
+        ...statements,
+        ...invited(permit.caller, row, token),
+      ],
     });
-    return { ...(await presented([row]))[0]!, token };
+    return { ...(await presented([row]))[0]!, token, mailed: mailbox.isOn };
   }
 
   return {
@@ -128,10 +137,10 @@ export function membersWith(parts: Parts, records: Records, groups: Groups) {
       await change(permit, 'member.invited', row, {
         ...given(row),
         others: subjects,
-        statements: [store.organizations.insertMember(row), ...statements],
+        statements: [store.organizations.insertMember(row), ...statements, ...invited(caller, row, token)],
         unique: 'email',
       });
-      return { ...presentMember(row, [], now()), token };
+      return { ...presentMember(row, [], now()), token, mailed: mailbox.isOn };
     },
 
     /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */

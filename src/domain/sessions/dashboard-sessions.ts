@@ -20,6 +20,7 @@ import { RowCache } from '../kernel/row-cache.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { callerOf, type People, type Person } from '../people/people.ts';
 import type { LockOut } from './lock-out.ts';
+import type { MailSettings } from './mail-settings.ts';
 
 export const longestSession = 7 * 24 * 3_600_000;
 const longestIdle = 12 * 3_600_000;
@@ -52,6 +53,7 @@ export function dashboardSessionsWith(
   { store, keyring, stamps, guard, now, newId }: Parts,
   people: People,
   lockOut: LockOut,
+  mailSettings: Pick<MailSettings, 'signedIn'>,
 ) {
   const kept = new RowCache<Live>(store, mostKept);
   const nobody = keyring.tokenDigest(mintToken('session', '00000000-0000-7000-8000-000000000000'));
@@ -177,6 +179,7 @@ export function dashboardSessionsWith(
       const token = mintToken('session', id);
       const row = newRow(person, method, origin, token, id);
       const old = await surplus(person);
+      const told = await mailSettings.signedIn(person, origin);
       // The person is proven by what they sent; the functions that start a session add their own conditions for it.
       await guard.own(callerOf(person, origin, unstored, now()), 'session.started', {
         subjects: [
@@ -186,6 +189,7 @@ export function dashboardSessionsWith(
         ],
         statements: [
           ...statements,
+          ...told,
           store.accounts.removeSessionsBefore(now() - longestSession),
           ...old.map(store.accounts.dropSession),
           store.accounts.insertSession(row),

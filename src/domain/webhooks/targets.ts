@@ -5,20 +5,23 @@
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
-import { type DisabledReason, testKind } from '../../contract/names.ts';
+import { type DisabledReason, testKind, type WebhookFormat } from '../../contract/names.ts';
 import type { DueDelivery } from '../../store/records/deliveries.ts';
 import type { StoredEvent } from '../../store/records/outbox.ts';
+import type { AuditedResource } from '../../store/records/resources.ts';
 import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/records/webhooks.ts';
 import { retryingStale } from '../kernel/conflict-retries.ts';
 import { eventOf, webhookSubject } from '../kernel/events.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { eventIn } from '../kernel/row-check.ts';
+import { formatOf } from './format-urls.ts';
 import { secretPlace, webhookChange } from './webhooks.ts';
 
 /** A webhook, with what is needed to send to it. */
 export interface WebhookTarget {
   readonly id: string;
   readonly url: string;
+  readonly format: WebhookFormat;
   readonly enabled: boolean;
   /** The current signing secret, and the previous one while both are in use. */
   readonly secrets: readonly string[];
@@ -82,6 +85,7 @@ export function webhookTargetsWith(
       return {
         id,
         url: row.url,
+        format: formatOf(row),
         enabled: row.enabled === 1,
         secrets: await secretsOf(row),
         takes: delivery => {
@@ -91,6 +95,13 @@ export function webhookTargetsWith(
           return event.type === testKind ? event.resource_id === id : wants(event);
         },
       };
+    },
+
+    /** The name of the vault that a delivery is about; null if there is none, or it is not as it was written. */
+    async vaultName({ organization_id, vault_id }: Pick<DueDelivery, 'organization_id' | 'vault_id'>) {
+      if (vault_id === null) return null;
+      const stored = await store.resources.byId(organization_id, vault_id);
+      return (stored && believed(stored, stamps.resource.believe<AuditedResource>)?.name) ?? null;
     },
 
     async disable(id: string, reason: DisabledReason): Promise<void> {

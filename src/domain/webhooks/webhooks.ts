@@ -8,7 +8,7 @@ import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import { invalid } from '../../contract/errors.ts';
-import type { DisabledReason, EventKind } from '../../contract/names.ts';
+import type { DisabledReason, EventKind, WebhookFormat } from '../../contract/names.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { Webhook, WebhookCreate, WebhookUpdate, WebhookWithSecret } from '../../contract/webhooks.ts';
 import type { WebhookRow } from '../../store/records/webhooks.ts';
@@ -18,13 +18,14 @@ import type { Permit } from '../kernel/permits.ts';
 import { revisedRecords } from '../kernel/revised-records.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
+import { formatOf, formatRefusal } from './format-urls.ts';
 
 export type Webhooks = ReturnType<typeof webhooksWith>;
 
 /** A webhook to create, with its secret in plain text. */
 type NewWebhook = Pick<
   WebhookRow,
-  'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
+  'id' | 'organization_id' | 'name' | 'url' | 'format' | 'events' | 'vault_ids' | 'enabled'
 > & { readonly secret: string };
 
 type Writing = Permit<'webhooks:write'>;
@@ -46,6 +47,11 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress) {
 
   function checkUrl(url: string): void {
     const refusal = egress.refusalOf(new URL(url));
+    if (refusal !== null) throw invalid('url', refusal);
+  }
+
+  function checkFormat(format: WebhookFormat, url: string): void {
+    const refusal = formatRefusal(format, url);
     if (refusal !== null) throw invalid('url', refusal);
   }
 
@@ -84,11 +90,12 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress) {
 
     async create(
       permit: Writing,
-      { url, events, vault_ids = null, name, enabled = true }: WebhookCreate,
+      { url, format = 'standard', events, vault_ids = null, name, enabled = true }: WebhookCreate,
     ): Promise<WebhookWithSecret> {
       const { caller } = permit;
       await guard.mayShow(caller, shownByEvents(events));
       checkUrl(url);
+      checkFormat(format, url);
       await records.checkVaults(permit, vault_ids ?? []);
       const place = { id: newId(), organization_id: caller.organizationId };
       const secret = newSecret();
@@ -97,6 +104,7 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress) {
           ...place,
           name: name ?? new URL(url).host,
           url,
+          format: storedFormat(format),
           events: JSON.stringify(events),
           vault_ids: vault_ids && JSON.stringify(vault_ids),
           enabled: enabled ? 1 : 0,
@@ -114,6 +122,7 @@ export function webhooksWith(parts: Parts, records: Records, egress: Egress) {
       const begins = body.enabled || body.url !== undefined;
       return revise(permit, id, 'webhook.updated', async (before, next) => {
         const row = next(changedColumns(before, body));
+        checkFormat(formatOf(row), row.url);
         // Choosing the destination or the events gives access to what the events tell, so it requires the permission
         // to see that.
         await guard.mayShow(caller, shownByEvents(JSON.parse(row.events) as EventKind[]));
@@ -153,7 +162,7 @@ export function webhookChange<A extends Action = never>(row: MaybeAllowed<Webhoo
 
 /** Whether it is only renamed or disabled. */
 function tellsNoMore(before: WebhookRow, after: WebhookRow): boolean {
-  const isSame = (['url', 'events', 'vault_ids', 'secret_version'] as const).every(
+  const isSame = (['url', 'format', 'events', 'vault_ids', 'secret_version'] as const).every(
     column => before[column] === after[column],
   );
   return isSame && after.enabled <= before.enabled;
@@ -169,10 +178,11 @@ function newSecret(): string {
 }
 
 function changedColumns(row: WebhookRow, body: WebhookUpdate): Partial<WebhookRow> {
-  const { url, events, vault_ids, name, enabled } = body;
+  const { url, format, events, vault_ids, name, enabled } = body;
   const namedAfterHost = row.name === new URL(row.url).host;
   return {
     url: url ?? row.url,
+    format: format === undefined ? row.format : storedFormat(format),
     name: name ?? (url !== undefined && namedAfterHost ? new URL(url).host : row.name),
     events: events === undefined ? row.events : JSON.stringify(events),
     vault_ids: vault_ids === undefined ? row.vault_ids : vault_ids && JSON.stringify(vault_ids),
@@ -181,11 +191,17 @@ function changedColumns(row: WebhookRow, body: WebhookUpdate): Partial<WebhookRo
   };
 }
 
+/** Null for the default, so that replicas of an earlier release accept the row. */
+function storedFormat(format: WebhookFormat): string | null {
+  return format === 'standard' ? null : format;
+}
+
 function presentWebhook(row: WebhookRow, failingSince: number | null): Webhook {
   return {
     id: row.id,
     name: row.name,
     url: row.url,
+    format: formatOf(row),
     events: JSON.parse(row.events) as string[],
     vault_ids: row.vault_ids === null ? null : (JSON.parse(row.vault_ids) as string[]),
     enabled: row.enabled === 1,

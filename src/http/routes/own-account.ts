@@ -1,10 +1,11 @@
 /** A signed-in person's own account: sessions, password, passkeys and one-time codes. */
 import * as auth from '../../contract/auth.ts';
 import { deletion } from '../../contract/common.ts';
+import { mailChoices, mailChoicesBody } from '../../contract/mail.ts';
 import type { Accounts } from '../../domain/accounts.ts';
 import { type AuthNeed, deletedAfter, doneAfter, type Route, route } from './route.ts';
 
-export function ownAccountRoutes({ sessions, factors, proofs }: Accounts): Route<AuthNeed>[] {
+export function ownAccountRoutes({ sessions, factors, proofs, mailSettings }: Accounts): Route<AuthNeed>[] {
   return [
     route('GET /auth/sessions', {
       operationId: 'listSessions',
@@ -19,6 +20,21 @@ export function ownAccountRoutes({ sessions, factors, proofs }: Accounts): Route
       needs: 'session',
       answer: deletion,
       handle: ({ as, id }) => deletedAfter(id, sessions.end(as, id)),
+    }),
+    route('GET /auth/mail', {
+      operationId: 'getMailChoices',
+      summary: 'Get what you are told by mail',
+      needs: 'session',
+      answer: mailChoices,
+      handle: ({ as }) => mailSettings.get(as),
+    }),
+    route('PUT /auth/mail', {
+      operationId: 'setMailChoices',
+      summary: 'Choose what you are told by mail',
+      needs: 'session',
+      body: mailChoicesBody,
+      answer: mailChoices,
+      handle: ({ as, body }) => mailSettings.set(as, body),
     }),
     route('POST /auth/proof/options', {
       operationId: 'getProofPasskeyOptions',

@@ -106,3 +106,10 @@ export function dashboardUrlOf(url: string, config: ServeConfig): string {
   if (config.socket !== null) return 'http://localhost';
   return url.replace(/\/\/(127\.0\.0\.1|\[::1\]):/, '//localhost:');
 }
+
+/** The address of the dashboard, if it is known before the service listens: for links in messages. */
+export function linkedDashboard(config: ServeConfig, encrypted: boolean): string | null {
+  const { 'public-url': named, host, port, socket } = config;
+  if (named.length === 0 && (socket !== null || port === 0 || !isThisMachine(host))) return null;
+  return dashboardUrlOf(`${encrypted ? 'https' : 'http'}://localhost:${port}`, config);
+}

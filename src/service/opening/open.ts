@@ -54,6 +54,7 @@ export async function strongroomOver(
     ...opened,
     other,
     passwordCosts,
+    sendsMail: (place['smtp-url'] ?? null) !== null,
     privateWebhooks: place['allow-private-webhooks'] ?? [],
     privateIssuers,
     dial: dialInto(place['allow-private-leases'] ?? []),

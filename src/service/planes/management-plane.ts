@@ -17,10 +17,12 @@ import { toRouter } from '../../http/surface/surface.ts';
 import { writeCheckpointFile } from '../../logs/checkpoint-file.ts';
 import { Checkpointer } from '../../logs/checkpoints.ts';
 import { backupFacts, backupScheduleOf } from '../backups/scheduled-backups.ts';
+import { linkedDashboard } from '../listener/listening.ts';
 import { oauthSettingsOf, signOnOf, siteReaderOf } from '../listener/sign-on.ts';
 import { type Strongroom, strongroomOver } from '../opening/open.ts';
 import { checkpointFile } from '../opening/open-data.ts';
 import { inData } from '../settings/config.ts';
+import { smtpSettingsOf } from '../settings/mail.ts';
 import { managementGauges } from './gauges.ts';
 import { beginBackups, startHousework } from './housework.ts';
 import type { ForManagement, ManagementData, Ready, ToExchange } from './messages.ts';
@@ -126,7 +128,9 @@ async function serveOver(
     config['metrics-port'] === null ? null : managementGauges(strongroom, () => backupFacts(backups), chores);
   checkpointer.start();
   const privateWebhooks = config['allow-private-webhooks'];
-  const stopEvents = await startEvents({ ...strongroom, privateWebhooks, onError });
+  const dashboard = linkedDashboard(config, encrypted);
+  const smtp = smtpSettingsOf(config, dashboard);
+  const stopEvents = await startEvents({ ...strongroom, privateWebhooks, dashboard, smtp, onError });
   if (data.sparing) void giveBackSpareMemory();
   return {
     begun: { routes, setupToken: await domain.accounts.joining.setupToken() },

@@ -32,6 +32,22 @@ function issuerUrl(given: string): string {
   return given;
 }
 
+function smtpUrl(given: string): string {
+  const url = URL.parse(given);
+  const isServer = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '';
+  if (!isServer || !['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '')
+    throw new Error('must be smtp://HOST or smtps://HOST, with a user and a port if needed');
+  if (url.password !== '') throw new Error('must not contain the password: use STRONGROOM_SMTP_PASSWORD');
+  return given;
+}
+
+function sender(given: string): string {
+  const isSender =
+    /^(?:[^<>\p{C}]{0,100}<[^\s<>@\p{C}]+@[^\s<>@\p{C}]+>|[^\s<>@\p{C}]+@[^\s<>@\p{C}]+)$/u.test(given);
+  if (!isSender) throw new Error('must be an address, or a name and an address in angle brackets');
+  return given;
+}
+
 function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -194,6 +210,14 @@ export const serveOptions = {
   ),
   'accept-clock': checkpointNumber('accept, once, a clock that is far behind the time of checkpoint N'),
   'allow-private-webhooks': cidrs('private networks that webhooks may be sent to, also over plain http'),
+  'smtp-url': text(
+    'URL',
+    'send mail through this server: smtp://USER@HOST:587 (with STARTTLS) or smtps://USER@HOST; the password is STRONGROOM_SMTP_PASSWORD',
+    smtpUrl,
+  ),
+  'smtp-password-file': text('FILE', 'read the password for the mail server from FILE instead'),
+  'mail-from': text('ADDRESS', 'the sender of mails, such as Strongroom <vault@example.com>', sender),
+  'allow-plain-smtp': flag('send mail without encryption if the server does not offer it'),
   'log-format': choice('print reports as text to stderr (default), or as lines of JSON to stdout', [
     'text',
     'json',

@@ -16,6 +16,7 @@ export { StartRefused, UsageError } from './report.ts';
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
   readonly oidcClientSecret: string | null;
+  readonly smtpPassword: string | null;
   /** A vault access key, for commands that call a remote service. */
   readonly accessKey: string | null;
   /** The passphrase for backups. */
@@ -66,6 +67,7 @@ export function readConfigOf<O extends Options>(
   const secrets: EnvironmentSecrets = {
     passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+    smtpPassword: environment.STRONGROOM_SMTP_PASSWORD ?? null,
     accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
     backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
     postgresEnvironment: Object.fromEntries(

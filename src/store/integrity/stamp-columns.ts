@@ -51,6 +51,13 @@ const taking = because(
   'whether an organization’s tags were taken over as stages: if removed, they are not, and people create the stages; if forged, they are taken over again, as people with the permission wrote them',
 );
 
+const mail = because(
+  'the state of a mail: changing it makes one late, repeated or lost. What it tells, and to which member, is sealed together with its id and its organization',
+);
+const told = because(
+  'what a member is told by mail: changing it sends them more or fewer mails, always to the address of their own record and never about what they may not see',
+);
+
 const ending = because(
   'the state of ending leases: changing it makes one end late, until its provider ends it by itself a minute after its end, or be ended repeatedly. Which leases there are, and when they end, is stamped',
 );
@@ -205,6 +212,7 @@ export const columns = {
     ...stamped('id', 'organization_id', 'name', 'url', 'events', 'vault_ids', 'enabled', 'disabled_reason'),
     ...stamped('secret', 'secret_version', 'previous_secret', 'previous_until'),
     ...revised,
+    format: { since: 37, before: () => null },
   },
   events: {
     ...stamped('id', 'organization_id', 'vault_id', 'resource_id', 'type', 'payload', 'created_at'),
@@ -260,6 +268,11 @@ export const columns = {
   tags: { organization_id: search, tag_index: search, resource_id: search },
   secret_references: { referrer_id: reference, target_id: reference },
   kept_answers: { vault_id: kept, answer: kept, sealed: 'sealed', read_at: kept },
+  mails: {
+    ...each(mail, 'id', 'organization_id', 'member_id', 'due_at', 'tries', 'claimed_until', 'created_at'),
+    content: 'sealed',
+  },
+  mail_settings: each(told, 'member_id', 'choices', 'places'),
   expiry_notices: each(notice, 'resource_id', 'version', 'expiration_date', 'days'),
   stage_notices: each(missing, 'stage_id', 'name'),
   stage_tags: { organization_id: taking },

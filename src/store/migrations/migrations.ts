@@ -26,6 +26,8 @@ import { leases } from './031-leases.ts';
 import { authorities } from './033-authorities.ts';
 import { runs } from './035-runs.ts';
 import { acme } from './036-acme.ts';
+import { webhookFormats } from './037-webhook-formats.ts';
+import { mail } from './038-mail.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -57,6 +59,8 @@ export const steps: Readonly<Record<string, Step>> = {
   '033-authorities': authorities,
   '035-runs': runs,
   '036-acme': acme,
+  '037-webhook-formats': webhookFormats,
+  '038-mail': mail,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -152,6 +152,28 @@ export interface UsedChallengeTable {
   expires_at: number;
 }
 
+/** A mail that waits to be sent. */
+export interface MailTable {
+  id: string;
+  organization_id: string;
+  member_id: string;
+  /** What it tells, sealed: an invitation contains its token. */
+  content: Sealed;
+  due_at: number;
+  tries: number;
+  /** No other replica sends it before this time. */
+  claimed_until: number;
+  created_at: number;
+}
+
+/** What a member wants to be told by mail, and from where they have signed in. */
+export interface MailSettingsTable {
+  member_id: string;
+  choices: string;
+  /** Keyed digests of networks, the newest first. */
+  places: string;
+}
+
 export interface PeopleTables {
   organizations: OrganizationTable;
   members: MemberTable;
@@ -164,4 +186,6 @@ export interface PeopleTables {
   device_logins: DeviceLoginTable;
   oauth_grants: OAuthGrantTable;
   role_requests: RoleRequestTable;
+  mails: MailTable;
+  mail_settings: MailSettingsTable;
 }

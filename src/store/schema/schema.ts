@@ -226,6 +226,8 @@ export interface WebhookTable extends Owned {
   secret_version: number;
   previous_secret: Sealed | null;
   previous_until: number | null;
+  /** The form of its messages; null for Standard Webhooks. */
+  format: string | null;
 }
 
 /**

@@ -23,6 +23,7 @@ export type {
   SecretReaders,
   VaultReaders,
 } from '../../../src/contract/logs.ts';
+export type { MailChoices } from '../../../src/contract/mail.ts';
 export type { Group, InvitedMember, Member, VaultGrant, VaultPerson } from '../../../src/contract/members.ts';
 export {
   eventKinds,
@@ -33,6 +34,7 @@ export {
   type RoleName as Role,
   roleNames as roles,
   vaultPermissions,
+  type WebhookFormat,
 } from '../../../src/contract/names.ts';
 export type { AuthorizationShown, OAuthGrant } from '../../../src/contract/oauth.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';

@@ -1,4 +1,4 @@
-/** Invites a person: creates a link for an email address and a role, to be sent over a secure channel. */
+/** Invites a person: creates a link for an email address and a role, which is shown and, with a mail server, sent. */
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
@@ -12,13 +12,13 @@ import { GrantsField } from './grants-field.tsx';
 
 export function InviteForm({ onClose }: { onClose: () => void }) {
   const form = useForm({ email: '', role: 'none', grants: [] as readonly VaultGrant[] });
-  const [token, setToken] = useState('');
+  const [invited, setInvited] = useState<InvitedMember | null>(null);
   const refresh = useRefresh();
   async function invite(values: typeof form.values) {
-    setToken((await post<InvitedMember>('/v1/members', values)).token);
+    setInvited(await post<InvitedMember>('/v1/members', values));
     await refresh('members');
   }
-  if (token !== '') return <LinkOnce email={form.values.email} token={token} onClose={onClose} />;
+  if (invited !== null) return <LinkOnce invited={invited} onClose={onClose} />;
   return (
     <FormDialog title="Invite a member" form={form} onSubmit={invite} onClose={onClose} action="Create link">
       <TextField form={form} name="email" label="Email" type="email" required />

@@ -108,11 +108,10 @@ function Actions({ member }: { member: Member }) {
   const may = useMay();
   const refresh = useRefresh();
   const { signedIn } = useSession();
-  const [token, setToken] = useState('');
+  const [invited, setInvited] = useState<InvitedMember | null>(null);
   const [editing, setEditing] = useState(false);
   async function inviteAgain() {
-    const { token: fresh } = await post<InvitedMember>(`/v1/members/${member.id}/invitation`);
-    setToken(fresh);
+    setInvited(await post<InvitedMember>(`/v1/members/${member.id}/invitation`));
     await refresh('members');
   }
   async function discard() {
@@ -152,7 +151,7 @@ function Actions({ member }: { member: Member }) {
         action="Remove"
         onConfirm={discard}
       />
-      {token !== '' && <LinkOnce email={member.email} token={token} onClose={() => setToken('')} />}
+      {invited && <LinkOnce invited={invited} onClose={() => setInvited(null)} />}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 /** How the signed-in person signs in, and where they are signed in. */
 import { Clients } from './clients.tsx';
 import { CommandLines } from './command-lines.tsx';
+import { Mail } from './mail.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Password } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
@@ -13,6 +14,7 @@ export default function Security() {
       <Passkeys />
       <SecondFactor />
       <Sessions />
+      <Mail />
       <CommandLines />
       <Clients />
     </>

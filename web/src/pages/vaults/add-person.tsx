@@ -32,7 +32,7 @@ const nobody: Values = { email: '', role: 'reader', expiration_date: '' };
 
 export function AddPerson({ vault, of, onClose }: AddPersonProps) {
   const form = useForm(of ?? nobody);
-  const [token, setToken] = useState('');
+  const [invited, setInvited] = useState<InvitedMember | null>(null);
   const refresh = useRefresh();
   async function save({ email, role, expiration_date }: Values) {
     const until = expiryOf(expiration_date);
@@ -48,9 +48,9 @@ export function AddPerson({ vault, of, onClose }: AddPersonProps) {
   }
   async function invite(email: string, given: VaultGrant) {
     const body = { email: email.trim(), role: 'none', grants: [given] };
-    setToken((await post<InvitedMember>('/v1/members', body)).token);
+    setInvited(await post<InvitedMember>('/v1/members', body));
   }
-  if (token !== '') return <LinkOnce email={form.values.email} token={token} onClose={onClose} />;
+  if (invited !== null) return <LinkOnce invited={invited} onClose={onClose} />;
   return (
     <FormDialog
       title={of === undefined ? `Add a person to ${vault.name}` : `Role of ${of.email} in ${vault.name}`}

@@ -11,6 +11,7 @@ import { Section } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Ago, Clock } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { eventName } from './labels.ts';
 import { SubjectName, WebhookName } from './names.tsx';
 
 const tones: Record<Delivery['state'], Tone> = { pending: 'warn', delivered: 'neutral', dead: 'bad' };
@@ -33,12 +34,12 @@ export function Deliveries({ webhookId }: { webhookId?: string }) {
       {list.isSuccess && found.length === 0 && <p className="text-muted">No deliveries yet.</p>}
       {found.length > 0 && (
         <>
-          <ul className="-mx-5 divide-y border-t">
+          <ul className="-mx-4 -mt-4 divide-y">
             {found.map(delivery => (
               <DeliveryRow key={delivery.id} delivery={delivery} ofOne={webhookId !== undefined} />
             ))}
           </ul>
-          <div className="-mx-5 -mb-5">
+          <div className="-mx-4 -mb-4 border-t">
             <Pager total={list.data!.pagination.total} page={page} limit={size} onPage={setPage} />
           </div>
         </>
@@ -59,14 +60,16 @@ function DeliveryRow({ delivery, ofOne }: { delivery: Delivery; ofOne: boolean }
     await refresh('webhook-deliveries');
   }
   return (
-    <li className="px-5 py-2.5">
+    <li className="px-4 py-2.5">
       <details>
-        <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded">
-          <Badge tone={tones[state]}>{state}</Badge>
-          <span className="font-medium">{delivery.event}</span>
+        <summary className="grid items-center gap-x-3 gap-y-1 rounded sm:grid-cols-[5.5rem_minmax(0,12rem)_minmax(0,1fr)_auto]">
+          <span>
+            <Badge tone={tones[state]}>{state}</Badge>
+          </span>
+          <span className="font-medium">{eventName(delivery.event)}</span>
           <span className="min-w-0 break-words">
             <SubjectName delivery={delivery} />
-            {!ofOne && (
+            {!ofOne && delivery.resource_id !== delivery.webhook_id && (
               <>
                 {' '}
                 to <WebhookName id={delivery.webhook_id} />
@@ -76,12 +79,12 @@ function DeliveryRow({ delivery, ofOne }: { delivery: Delivery; ofOne: boolean }
           <span className="text-xs text-muted">
             <Ago at={delivery.created_at} />, {attempts.length}{' '}
             {attempts.length === 1 ? 'attempt' : 'attempts'}
+            {delivery.next_attempt_at && state === 'pending' && (
+              <>
+                , next <Ago at={delivery.next_attempt_at} />
+              </>
+            )}
           </span>
-          {delivery.next_attempt_at && state === 'pending' && (
-            <span className="text-xs text-muted">
-              next attempt <Ago at={delivery.next_attempt_at} />
-            </span>
-          )}
         </summary>
         <Attempts delivery={delivery} />
         {may('webhooks:write') && state !== 'pending' && (

@@ -1,15 +1,42 @@
 /** Creates or edits a webhook. Its signing secret is shown once. */
 import { useState } from 'react';
 import { useForm } from '../../api/form.ts';
-import { eventKinds, type Webhook, type WebhookWithSecret } from '../../api/types.ts';
+import { eventKinds, type Webhook, type WebhookFormat, type WebhookWithSecret } from '../../api/types.ts';
 import { OnceDialog } from '../../ui/form-dialog.tsx';
 import { ResourceForm } from '../../ui/resource-form.tsx';
-import { CheckField, TextField } from '../../ui/text-field.tsx';
+import { CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
+import { eventName, formatNames } from './labels.ts';
+
+/** What the URL is, where a chat service creates it. */
+const places: Readonly<Record<WebhookFormat, { readonly example: string; readonly hint?: string }>> = {
+  standard: { example: 'https://example.com/hooks/strongroom' },
+  slack: {
+    example: 'https://hooks.slack.com/services/…',
+    hint: 'The URL of an incoming webhook. It is a credential: anyone who knows it can post to the channel.',
+  },
+  teams: {
+    example: 'https://….logic.azure.com/workflows/…',
+    hint: 'The URL of the workflow “Post to a channel when a webhook request is received”.',
+  },
+  discord: {
+    example: 'https://discord.com/api/webhooks/…',
+    hint: 'The URL of a webhook, from the settings of the channel.',
+  },
+  ntfy: {
+    example: 'https://ntfy.example.com/TOPIC',
+    hint: 'The server and the topic. Add ?auth=… if the topic is protected.',
+  },
+  matrix: {
+    example: 'https://SERVER/_matrix/client/v3/rooms/ROOM/send/m.room.message?access_token=TOKEN',
+    hint: 'The room’s internal id, and the access token of an account in the room.',
+  },
+};
 
 interface Values {
   name: string;
   url: string;
+  format: WebhookFormat;
   enabled: boolean;
   events: readonly string[];
   vault_ids: readonly string[];
@@ -27,6 +54,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
   const form = useForm<Values>({
     name: webhook?.name ?? '',
     url: webhook?.url ?? '',
+    format: webhook?.format ?? 'standard',
     enabled: webhook?.enabled ?? true,
     events: webhook?.events ?? ['resource.created', 'resource.updated', 'resource.deleted'],
     vault_ids: webhook?.vault_ids ?? [],
@@ -40,16 +68,22 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
       resource={webhook}
       form={form}
       bodyOf={bodyOf}
-      onCreated={(created: WebhookWithSecret) => setSecret(created.secret)}
+      onCreated={
+        form.values.format === 'standard'
+          ? (created: WebhookWithSecret) => setSecret(created.secret)
+          : undefined
+      }
       onClose={onClose}
     >
+      <ChoiceField form={form} name="format" label="Send to" choices={Object.entries(formatNames)} />
       <TextField
         form={form}
         name="url"
         label="URL"
         type="url"
         required
-        placeholder="https://example.com/hooks/strongroom"
+        placeholder={places[form.values.format].example}
+        hint={places[form.values.format].hint}
       />
       <TextField
         form={form}
@@ -91,7 +125,7 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
                 onChange(event.target.checked ? [...events, kind] : events.filter(one => one !== kind))
               }
             />
-            {kind}
+            {eventName(kind)}
           </label>
         ))}
       </div>

@@ -14,6 +14,7 @@ import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 import { Deliveries } from './deliveries.tsx';
+import { eventName, formatNames } from './labels.ts';
 import { SecretOnce, WebhookForm } from './webhook-form.tsx';
 import { WebhookState } from './webhook-state.tsx';
 
@@ -29,6 +30,7 @@ export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void 
             <Facts
               facts={[
                 ['URL', <Mono key="url">{webhook.url}</Mono>],
+                ['Sent to', formatNames[webhook.format]],
                 ['State', <WebhookState key="state" webhook={webhook} />],
                 ['Events', <Events key="events" events={webhook.events} />],
                 ['Vaults', <Vaults key="vaults" ids={webhook.vault_ids} />],
@@ -58,7 +60,7 @@ function Events({ events }: { events: readonly string[] }) {
   return (
     <span className="flex flex-wrap gap-1">
       {events.map(event => (
-        <Badge key={event}>{event}</Badge>
+        <Badge key={event}>{eventName(event)}</Badge>
       ))}
     </span>
   );

@@ -8,6 +8,7 @@ import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Deliveries } from './deliveries.tsx';
+import { eventName } from './labels.ts';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookPanel } from './webhook-panel.tsx';
 import { WebhookState } from './webhook-state.tsx';
@@ -32,7 +33,7 @@ function Events({ events }: { events: readonly string[] }) {
   return (
     <span className="flex flex-wrap gap-1">
       {events.slice(0, 3).map(event => (
-        <Badge key={event}>{event}</Badge>
+        <Badge key={event}>{eventName(event)}</Badge>
       ))}
       {events.length > 3 && <Badge>{events.length - 3} more</Badge>}
     </span>
@@ -50,7 +51,7 @@ export default function Webhooks() {
   return (
     <Page
       title="Webhooks"
-      intro="Notify another service of events. Messages are signed and never contain secret values."
+      intro="Send messages about events to a chat or another service. They never contain secret values."
       actions={action}
     >
       <CollectionTable<Webhook>
