@@ -66,7 +66,8 @@ function itemAt(schema: Json, at: number): unknown {
 function minimal(schema: Json, resolve: (schema: Json) => Json): Json {
   const plain = resolve(schema);
   const form = plain.anyOf?.[0] ?? plain.oneOf?.[0];
-  const known = plain.const ?? plain.enum?.[0] ?? plain.example;
+  const text = plain.type === 'string' ? plain.examples?.[0] : undefined;
+  const known = plain.const ?? plain.enum?.[0] ?? plain.example ?? text;
   if (known !== undefined) return known;
   if (form !== undefined) return minimal(form, resolve);
   if (plain.type === 'object')

@@ -232,6 +232,8 @@ export async function realPath(call: Call, document: Document, operation: Operat
   // Only a key that never leaves can have an SSH profile, and only one with a profile is an authority.
   const isOfAuthority = /\/(ssh-[a-z-]+|krl)$/.test(path);
   if (isOfAuthority) body.exportable = false;
+  // Only such a secret is rotated.
+  if (path === '/v1/secrets/{id}/rotate') body.rotation = { every: '30d', by: { kind: 'random' } };
   const made = await call('POST', collection, body);
   assert.equal(made.status, 200, made.text);
   if (isOfAuthority)

@@ -62,6 +62,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     uses: ['kernel', 'resources', 'credentials', 'reads'],
     authorities: ['kernel', 'resources'],
     issuing: ['kernel', 'resources', 'reads', 'uses'],
+    rotating: ['kernel', 'resources', 'uses', 'issuing'],
     people: ['kernel', 'resources', 'credentials'],
     sessions: ['kernel', 'resources', 'credentials', 'people'],
     'sign-in': ['kernel', 'resources', 'credentials', 'people', 'sessions'],

@@ -38,6 +38,8 @@ const further: Readonly<Record<string, readonly Action[]>> = {
   // Values are compared for those who may reveal them.
   'POST /v1/vaults/compare': ['secrets:reveal'],
   'POST /v1/stages/{id}/compare': ['secrets:reveal'],
+  // Each step of the rotation is the service's own.
+  'POST /v1/secrets/{id}/rotate': ['secrets:write', 'secrets:write', 'secrets:write'],
   // A proposal is listed for those who may see all that it tells.
   'GET /v1/proposals': ['proposals:read', 'vaults:read', 'secrets:read', 'keys:read', 'certificates:read'],
   // What waits is counted by the lists of it.

@@ -80,6 +80,7 @@ export const sealedColumns = {
   'proposals.content': true,
   'issuers.content': true,
   'authorities.key': true,
+  'rotations.content': true,
   'credentials.narrowing_key': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,

@@ -141,6 +141,8 @@ export const eventKinds = [
   'lease.revocation_failed',
   'run.created',
   'run.ended',
+  'secret.rotated',
+  'rotation.failed',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
@@ -159,6 +161,24 @@ export type LeaseState = (typeof leaseStates)[number];
 /** Why a lease ended; `failed` if its creation did. */
 export const leaseEnds = ['expired', 'revoked', 'holder', 'issuer', 'failed'] as const;
 export type LeaseEnd = (typeof leaseEnds)[number];
+
+/** Where the new value of a secret that is rotated comes from. */
+export const rotationKinds = ['random', 'postgresql', 'http'] as const;
+export type RotationKind = (typeof rotationKinds)[number];
+
+/**
+ * `creating`: recorded, but nothing may have been created yet. `created`: the new value exists, and is not used yet.
+ * `overlapping`: the new one is used, and the previous one still valid. `abandoning`: what was created is to be removed.
+ */
+export const rotationStates = [
+  'creating',
+  'created',
+  'overlapping',
+  'done',
+  'abandoning',
+  'abandoned',
+] as const;
+export type RotationState = (typeof rotationStates)[number];
 
 /** Sent to one webhook on request, whether or not it subscribes to it. */
 export const testKind = 'webhook.test';
@@ -184,6 +204,7 @@ export const attentionKinds = [
   'expired',
   'webhook_failing',
   'webhook_disabled',
+  'rotation_failing',
   'backup_failed',
   'refusals',
   'approvals_waiting',

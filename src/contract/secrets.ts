@@ -11,6 +11,7 @@ import {
   nullableMoment,
   orderError,
 } from './resource-fields.ts';
+import { rotation, shownRotation } from './rotations.ts';
 import { secretKinds } from './templates.ts';
 import { arrayFrom, count, flag, id, line, name, noteText, oneOf, tags, timestamp } from './text.ts';
 
@@ -47,6 +48,12 @@ const secretFields = {
   enabled: flag.optional(),
   activation_date: nullableMoment,
   expiration_date: nullableMoment,
+  rotation: rotation
+    .nullable()
+    .optional()
+    .describe(
+      'When it gets a new value by itself. What obtains values or sends them requires `secrets:reveal` and `use-rules:write` or `issuers:write`.',
+    ),
 };
 export const secretCreate = z
   .strictObject({ vault_id: id, ...secretFields })
@@ -80,6 +87,8 @@ const exampleSecret = {
   activation_date: null,
   expiration_date: null,
   version: 1,
+  rotation: null,
+  next_rotation_at: null,
 };
 
 export const secret = z
@@ -95,6 +104,8 @@ export const secret = z
     activation_date: timestamp.nullable(),
     expiration_date: timestamp.nullable(),
     version: z.int(),
+    rotation: shownRotation.nullable(),
+    next_rotation_at: timestamp.nullable().describe('Null if it doesn’t rotate.'),
   })
   .meta({ id: 'Secret', description: 'A secret without its value.', example: exampleSecret });
 export type Secret = z.output<typeof secret>;

@@ -136,6 +136,12 @@ const described: Readonly<Record<Kind, [when: string, data: z.ZodRawShape, examp
   ],
   'run.created': ['A run began', run, exampleRun],
   'run.ended': ['A run was ended, or reached its end', run, exampleRun],
+  'secret.rotated': ['A secret was rotated: it has a new value', resource, exampleResource],
+  'rotation.failed': [
+    'A secret could not be rotated. Its value is the one it had; further attempts follow',
+    resource,
+    exampleResource,
+  ],
   'webhook.disabled': [
     'The service disabled a webhook',
     { ...webhook, reason: z.enum(disabledReasons) },

@@ -1,5 +1,6 @@
 /** The whole domain, which the surfaces and the commands use. */
 import { egressInto } from '../access/egress.ts';
+import type { Broker } from '../egress/brokered-call.ts';
 import { shownLinksWith } from '../logs/shown-links.ts';
 import { passwordPool } from '../material/password-pool.ts';
 import { accountsWith } from './accounts.ts';
@@ -62,6 +63,10 @@ import { usedByWith } from './resources/used-by.ts';
 import { usedKeysWith } from './resources/used-keys.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { mailSettingsWith } from './sessions/mail-settings.ts';
+import { rotationMethodsWith } from './rotating/all-methods.ts';
+import { planJudgingWith } from './rotating/plan-judging.ts';
+import { rotationKeeperWith } from './rotating/rotation-keeper.ts';
+import { secretRotationsWith } from './rotating/secret-rotations.ts';
 import { type PasswordCosts, passwordCosts } from './sign-in/passwords.ts';
 import { approvalsWith } from './uses/approval-decisions.ts';
 import { runsWith } from './uses/runs.ts';
@@ -85,6 +90,8 @@ interface DomainParts extends ReadingParts {
   readonly privateIssuers: readonly string[];
   /** Opens sessions at the services in which issuers create credentials. */
   readonly dial: Dial;
+  /** Makes the calls of rotations. */
+  readonly broker: () => Broker;
   /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   /** Clients of the tool endpoint that are known in addition to the built-in ones. */
@@ -103,7 +110,8 @@ export function domainWith(given: DomainParts) {
   const { guard, stamps, now } = parts;
   const shown = shownLinksWith({ ...parts, revisions });
   const vaults = vaultsWith(parts, records);
-  const secrets = secretsWith(parts, records);
+  const secrets = secretsWith(parts, records, planJudgingWith(parts));
+  const rotationKeeper = rotationKeeperWith(parts, records, rotationMethodsWith(parts, records, given));
   const comparisons = comparisonsWith(parts, records);
   const keys = keysWith(parts, records);
   const usedKeys = usedKeysWith(parts, records);
@@ -189,6 +197,7 @@ export function domainWith(given: DomainParts) {
     issuedCertificates: issuedCertificatesWith(parts, issuance),
     runs: runsWith(parts, records),
     acme: acmeWith(parts, issuance, attempts),
+    rotations: secretRotationsWith(parts, records, rotationKeeper),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,
@@ -204,6 +213,7 @@ export function domainWith(given: DomainParts) {
     /** For the service itself; not passed to any surface. */
     retention: retentionWith({ ...parts, ledger, revisions }),
     leaseKeeper: leaseKeeperWith(parts, records, given.dial),
+    rotationKeeper,
     stageTakeover: stageTakeoverWith(parts, records),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** Only at startup. */

@@ -42,6 +42,8 @@ export interface BrokeredCall {
   readonly response: 'full' | 'status-only' | 'store';
   /** The field to store. */
   readonly pointer: string | null;
+  /** A field beside it that identifies what is stored: a text or a whole number. */
+  readonly pointerBeside?: string | null;
   /** Milliseconds for the whole call. */
   readonly patience: number;
 }
@@ -61,6 +63,7 @@ export interface BrokeredResult {
   readonly bytes: number;
   /** The value to store, which is not shown to anyone. */
   readonly minted: string | null;
+  readonly mintedBeside?: string | null;
 }
 
 /** Thrown if an answer must not be shown, with the reason. */
@@ -106,7 +109,7 @@ export async function resultOf(
   }
   const { bytes, received } = await receivedIn(response, order);
   if (order.response === 'store')
-    return { ...answered, bytes: received, minted: mintedIn(bytes, order, response) };
+    return { ...answered, bytes: received, ...mintedIn(bytes, order, response) };
   const headers = await headersOf(response, order, scrub);
   const scrubbed = shown(await scrub(bytes), response, received);
   const isText = isTextual(response, scrubbed.bytes);
@@ -263,15 +266,31 @@ const neverShown =
 const largestStored = 65_536;
 
 /** Returns null if the call was refused, so that nothing was minted. */
-function mintedIn(bytes: Buffer, { pointer }: BrokeredCall, response: IncomingMessage): string | null {
-  if (response.statusCode! >= 300) return null;
+function mintedIn(
+  bytes: Buffer,
+  { pointer, pointerBeside = null }: BrokeredCall,
+  response: IncomingMessage,
+): Pick<BrokeredResult, 'minted' | 'mintedBeside'> {
+  if (response.statusCode! >= 300) return { minted: null };
   try {
-    const value = valueAt(JSON.parse(bytes.toString('utf8')), pointer ?? '');
-    if (typeof value === 'string' && isStorable(value)) return value;
+    const document = JSON.parse(bytes.toString('utf8'));
+    const value = valueAt(document, pointer ?? '');
+    const beside = pointerBeside === null ? null : identifierIn(valueAt(document, pointerBeside));
+    if (typeof value === 'string' && isStorable(value) && beside !== undefined)
+      return beside === null ? { minted: value } : { minted: value, mintedBeside: beside };
   } catch {
     // Treated as missing.
   }
   throw new Withheld('the answer does not contain the field to store', response, bytes.length);
+}
+
+const longestIdentifier = 255;
+
+/** Undefined for what can't be one. */
+function identifierIn(value: unknown): string | undefined {
+  const text = Number.isSafeInteger(value) ? String(value) : value;
+  const isShort = typeof text === 'string' && text !== '' && text.length <= longestIdentifier;
+  return isShort && text.isWellFormed() ? text : undefined;
 }
 
 /** The same requirements as for a secret's value that a caller writes. */

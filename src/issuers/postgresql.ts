@@ -200,13 +200,13 @@ async function inTransaction(session: Session, work: () => Promise<void>): Promi
 }
 
 /** Quoted, so that it can only be a name. */
-function identifier(name: string): string {
+export function identifier(name: string): string {
   if (name.includes('\0')) throw new Error('a name can’t contain a zero character');
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Quoted, so that it can only be a text, whatever the server's setting for backslashes. */
-function literal(text: string): string {
+export function literal(text: string): string {
   if (text.includes('\0')) throw new Error('a text can’t contain a zero character');
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted;

@@ -40,6 +40,7 @@ import { references } from './records/references.ts';
 import { requestLogs } from './records/request-logs.ts';
 import { resources } from './records/resources.ts';
 import { roleRequests } from './records/role-requests.ts';
+import { rotations } from './records/rotations.ts';
 import { runs } from './records/runs.ts';
 import { stages } from './records/stages.ts';
 import { timelines } from './records/timelines.ts';
@@ -216,6 +217,7 @@ function nounsOf(engine: Engine) {
     issuedCertificates: issuedCertificates(engine),
     runs: runs(engine),
     acme: acme(engine),
+    rotations: rotations(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

@@ -25,6 +25,7 @@ const pages: readonly (readonly [string, ComponentType])[] = [
   ['/vaults/trash', lazy(() => import('./pages/vaults/vaults.tsx'))],
   ['/vaults/:vault/*?', lazy(() => import('./pages/vaults/vault.tsx'))],
   ['/compare', lazy(() => import('./pages/compare/compare.tsx'))],
+  ['/rotations', lazy(() => import('./pages/rotations/rotations.tsx'))],
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
   ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/approvals/:approval?', lazy(() => import('./pages/approvals/approvals.tsx'))],

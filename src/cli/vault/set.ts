@@ -20,10 +20,14 @@ const options = {
   template: flag(
     'the value contains references: ${NAME} to a secret of the vault, ${vault:VAULT/NAME} to another vault’s',
   ),
-  'keep-value': flag('change only tags, expiry and content type'),
+  'keep-value': flag('change only tags, expiry, rotation and content type'),
   'content-type': text('TYPE', 'the content type of the value, for example application/json'),
   tag: tagOption('add a tag, or replace its value'),
   'remove-tag': repeated('NAME', 'remove a tag', name => name),
+  'rotate-every': text(
+    'PERIOD',
+    'give it a random value that often, such as 12h or 30d; never for no rotation',
+  ),
   expires: endOption('when the secret expires, such as 2027-01-31 or 30d'),
 };
 type Values = ReturnType<typeof readCommand<typeof options>>['values'];
@@ -80,6 +84,7 @@ async function valueIn(values: Values, name: string, given: string | undefined):
 /** Tags that are not named stay as they are. */
 function fieldsIn(values: Values, existing: Secret | null): Omit<SecretUpdate, 'name' | 'value'> {
   const { tag, 'remove-tag': removed, 'content-type': content_type, expires } = values;
+  const every = values['rotate-every'];
   const tags = Object.fromEntries(
     [...Object.entries(existing?.tags ?? {}), ...tag].filter(([name]) => !removed.includes(name)),
   );
@@ -87,6 +92,7 @@ function fieldsIn(values: Values, existing: Secret | null): Omit<SecretUpdate, '
     ...(content_type === null ? {} : { content_type }),
     ...(tag.length + removed.length === 0 ? {} : { tags }),
     ...(expires === null ? {} : { expiration_date: expires.at }),
+    ...(every === null ? {} : { rotation: every === 'never' ? null : { every, by: { kind: 'random' } } }),
   };
 }
 

@@ -98,6 +98,13 @@ const givesNothing = {
     'lease.issued',
     'lease.renewed',
   ],
+  'follows the plan of a secret, which was set by a change of that': [
+    'rotation.abandoned',
+    'rotation.ended',
+    'rotation.prepared',
+    'rotation.started',
+    'secret.rotated',
+  ],
   'ends with what requested it, or within 90 days, and can be revoked': ['issued-certificate.created'],
   'says what a person is told': ['account.mail_chosen'],
   'is done once, and over': [

@@ -34,6 +34,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     runs: stamps.run.vouched,
     acme_accounts: stamps.acmeAccount.vouched,
     acme_orders: stamps.acmeOrder.vouched,
+    rotations: stamps.rotation.vouched,
     versions: stamps.believeVersion,
     events: stamps.believeEvent,
     deliveries: (row: DueDelivery) => stamps.believeEvent(eventIn(row)),

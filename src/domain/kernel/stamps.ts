@@ -34,6 +34,7 @@ import type { EventRow } from '../../store/records/outbox.ts';
 import type { ProposalRow } from '../../store/records/proposals.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { RoleRequestRow } from '../../store/records/role-requests.ts';
+import type { RotationRow } from '../../store/records/rotations.ts';
 import type { RunRow } from '../../store/records/runs.ts';
 import type { StageRow } from '../../store/records/stages.ts';
 import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
@@ -144,6 +145,7 @@ export function stampsWith(keyring: Keyring) {
     run: stamper<RunRow>('run', 'runs'),
     acmeAccount: stamper<AcmeAccountRow>('acme-account', 'acme_accounts'),
     acmeOrder: stamper<AcmeOrderRow>('acme-order', 'acme_orders'),
+    rotation: stamper<RotationRow>('rotation', 'rotations'),
     oauthGrant: stamper<OAuthGrantRow>('oauth-grant', 'oauth_grants'),
     toolSession: marker<ToolSessionRow>('tool-session', 'mcp_sessions'),
     lockOut: marker<LockOutRow>('lock-out', 'lock_outs'),

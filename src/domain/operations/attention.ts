@@ -93,6 +93,27 @@ export function attentionWith(parts: AttentionParts) {
     });
   }
 
+  /** Secrets whose last attempt to rotate them failed. */
+  async function rotations(caller: Caller): Promise<Found> {
+    const vaultIds = vaultsAllowing(caller, 'secrets:read');
+    if (vaultIds?.length === 0) return [];
+    const filter = {
+      organizationId: caller.organizationId,
+      vaultIds: vaultIds ?? undefined,
+      isFailing: true,
+    };
+    const { rows } = await store.rotations.queues.page(filter, { page: 1, limit: mostOfKind });
+    const found = await Promise.all(
+      rows.map(async ({ resource_id, failing_since }) => {
+        const row = await store.resources.byId(caller.organizationId, resource_id);
+        return row && { ...stamps.resource.believe(row), failing_since };
+      }),
+    );
+    return found
+      .filter(row => row !== undefined)
+      .map(row => about('rotation_failing', brief(row), isoOrNull(row.failing_since)));
+  }
+
   /** Refusals in the current hour and the one before, if they are far more than is usual in two hours. */
   async function refusals(caller: Caller): Promise<Found> {
     const subjects = vaultsAllowing(caller, 'logs:read');
@@ -153,6 +174,7 @@ export function attentionWith(parts: AttentionParts) {
       ending(caller, 'expiring'),
       unused(caller),
       webhooks(caller),
+      rotations(caller),
       refusals(caller),
       waiting(caller),
       service(caller),

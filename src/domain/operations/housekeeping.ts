@@ -22,6 +22,7 @@ const leasesPerStep = 1_000;
 /** After they expired. */
 const certificatesKept = 90 * 24 * 60 * 60 * 1000;
 const certificatesPerStep = 1_000;
+const rotationsKept = 30 * 24 * 60 * 60 * 1000;
 const proposalsPerStep = 1_000;
 const runsKept = 90 * 24 * 60 * 60 * 1000;
 const runsPerStep = 1_000;
@@ -49,6 +50,7 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
       const leases = await store.leases.forget(aged() - leasesKept, leasesPerStep);
       const issued = await store.issuedCertificates.forget(aged() - certificatesKept, certificatesPerStep);
       const orders = await store.acme.forget(aged() - certificatesKept, certificatesPerStep);
+      const rotations = await store.rotations.forget(aged() - rotationsKept, leasesPerStep);
       await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
@@ -69,7 +71,8 @@ export function housekeepingWith(parts: HousekeepingParts, records: Records) {
         proposals === proposalsPerStep ||
         leases === leasesPerStep ||
         issued === certificatesPerStep ||
-        orders === certificatesPerStep
+        orders === certificatesPerStep ||
+        rotations === leasesPerStep
       );
     },
   };

@@ -12,7 +12,7 @@ interface Stated {
 }
 
 /** Contained in the value, or derived from it. Who may not see a secret doesn’t learn that it is referred to. */
-const unshown = new Set(['public_pem', 'references']);
+const unshown = new Set(['public_pem', 'references', 'rotates_at', 'rotated_at']);
 
 /** The fields that differ; for a new resource, all that are set. */
 export function differenceOf(before: Stated | null, after: Stated): Difference[] {

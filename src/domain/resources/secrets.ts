@@ -10,6 +10,8 @@ import {
   type SecretUpdate,
   type Version,
 } from '../../contract/resources.ts';
+import type { Rotation } from '../../contract/rotations.ts';
+import type { SecretKind } from '../../contract/templates.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { OneTimeCode } from '../../contract/vault-read.ts';
 import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
@@ -23,16 +25,36 @@ import { codeOf } from './one-time-codes.ts';
 import { openedValuesWith, revealedAlong } from './opened-values.ts';
 import type { Records, Revise } from './records.ts';
 import type { Resolution } from './references.ts';
+import {
+  isSamePlan,
+  type PlannedRotation,
+  plannedRotation,
+  presentRotation,
+  type RotationChange,
+} from './rotation-plans.ts';
 import { type MayWrite, revealedOf } from './subject.ts';
 import { kindOf } from './templates.ts';
 import type { NewResource, ResourceChanges, Write } from './writes.ts';
 
 export type Secrets = ReturnType<typeof secretsWith>;
 
+/** A plan that a caller sets, for a secret with this value. */
+export interface NewPlan {
+  readonly caller: Caller;
+  readonly vaultId: string;
+  /** Null for a new secret. */
+  readonly secretId: string | null;
+  readonly plan: Rotation;
+  readonly value: () => Promise<string>;
+}
+
+/** Refuses a plan that its author may not set. */
+export type JudgePlan = (given: NewPlan) => Promise<PlannedRotation>;
+
 const defaultContentType = 'text/plain';
 const namingOthers = { because: 'You can’t name another member as the owner' };
 
-export function secretsWith({ store, stamps, guard, now }: Parts, records: Records) {
+export function secretsWith({ store, stamps, guard, now }: Parts, records: Records, judgePlan: JudgePlan) {
   const opening = openedValuesWith(records);
 
   /** Naming another member must not reveal who is one. The owner that a secret has may stay, even if they left. */
@@ -44,16 +66,36 @@ export function secretsWith({ store, stamps, guard, now }: Parts, records: Recor
     stamps.member.believe(found);
   }
 
+  /** Undefined if it doesn't change. */
+  async function rotationFor(
+    given: Omit<NewPlan, 'plan'>,
+    plan: Rotation | null | undefined,
+    before: ResourceRow | null,
+    kind: SecretKind = 'value',
+  ): Promise<RotationChange | undefined> {
+    if (plan === undefined || isSamePlan(plan, before && plannedRotation(before))) return undefined;
+    if (plan === null) return { planned: null, at: now() };
+    if (kind === 'template') throw invalid('rotation', 'is not possible for a template');
+    return { planned: await judgePlan({ ...given, plan }), at: now() };
+  }
+
   async function newSecret(permit: MayWrite<'secret'>, body: SecretCreate): Promise<NewResource<'secret'>> {
-    await checkOwner(permit.caller, body.owner_id, null);
+    const { caller } = permit;
+    await checkOwner(caller, body.owner_id, null);
     const { name, value, content_type: contentType = defaultContentType } = body;
-    return { type: 'secret', ...fieldsOf(body), name, value, contentType };
+    const given = { caller, vaultId: body.vault_id, secretId: null, value: async () => value };
+    const rotation = await rotationFor(given, body.rotation, null, body.kind);
+    return { type: 'secret', ...fieldsOf(body), name, value, contentType, rotation };
   }
 
   const changing = (permit: MayWrite<'secret'>, body: SecretUpdate) => async (row: ResourceRow) => {
     await checkOwner(permit.caller, body.owner_id, ownerOf(row));
     checkDates(row, body);
-    return fieldsOf(body);
+    const { caller } = permit;
+    const value = async () => body.value ?? (await records.currentValue(row))();
+    const given = { caller, vaultId: row.vault_id, secretId: row.id, value };
+    const kind = body.kind ?? kindOf(row);
+    return { ...fieldsOf(body), rotation: await rotationFor(given, body.rotation, row, kind) };
   };
 
   async function writeOf(
@@ -218,6 +260,7 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     activation_date: isoOrNull(row.activation_date),
     expiration_date: isoOrNull(row.expiration_date),
     version: row.version,
+    ...presentRotation(row),
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
   };

@@ -89,8 +89,9 @@ export function trashWith(
             ...store.issuers.removeIn(row.id),
             ...store.acme.removeIn(row.id),
             ...store.authorities.removeIn(row.id),
+            ...store.rotations.removeIn(row.id),
           ]
-        : [store.useRules.removeOf(row.id)];
+        : [store.useRules.removeOf(row.id), ...store.rotations.removeOf(row.id)];
     return [...contents, ...others, store.resources.purge(row.id, row.revision)];
   }
 

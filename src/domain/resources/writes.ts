@@ -23,6 +23,13 @@ import { actionOfVerb, differenceOf } from './differences.ts';
 import { keyAttributes } from './key-attributes.ts';
 import type { LinkedTemplate } from './links.ts';
 import type { Labelled } from './lookup.ts';
+import {
+  nextRotation,
+  plannedRotation,
+  type RotationChange,
+  reachesOut,
+  withRotation,
+} from './rotation-plans.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
 import { subjectOf } from './subject.ts';
 import { attributesWith, kindOf, referableFrom, targetIdsOf } from './templates.ts';
@@ -40,6 +47,8 @@ export interface ResourceChanges {
   readonly activationDate?: number | null | undefined;
   readonly expirationDate?: number | null | undefined;
   readonly contentType?: string | null | undefined;
+  /** Of a secret. */
+  readonly rotation?: RotationChange | undefined;
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** Only of vaults. */
   readonly review?: boolean | undefined;
@@ -90,6 +99,8 @@ export interface Write<A extends Action = never> extends Labelled {
   readonly dependsOn: readonly ResourceRow[];
   /** Null if they don't change. */
   readonly tags: readonly TagRow[] | null;
+  /** When it rotates next, if that changes; the time is null if it doesn't rotate any more. */
+  readonly rotates: { readonly at: number | null } | null;
   readonly event: EventRow;
   /** Its vault; the write is stored only if that is still as it was read. */
   readonly vault: OpenVault;
@@ -126,6 +137,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const { type, name } = row;
     return write(row, labels, {
       subject: { ...subjectOf(row), ...givenBy(null, row, template) },
+      rotates: rotationOf(null, row),
       version: versionOf(caller, row, sealer, template?.text ?? draft.value),
       tags: tagRows(row, labels.tags),
       vault: place,
@@ -159,6 +171,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     const wasTemplate = before.type === 'secret' && kindOf(before) === 'template';
     return write(row, labels, {
       subject: { ...subjectOf<A>(row), details, ...givenBy(before, row, template) },
+      rotates: rotationOf(before, row),
       version: text === undefined ? null : versionOf(caller, row, sealer, text),
       tags: wanted.tags === undefined ? null : tagRows(row, wanted.tags),
       vault,
@@ -223,6 +236,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
       ...(versions.length === 0 ? [] : [store.resources.insertVersion(...versions)]),
       ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
       ...writes.flatMap(referenceStatements),
+      ...writes.flatMap(rotationStatements),
       ...tagStatements(writes.flatMap(({ tags }) => tags ?? [])),
       store.outbox.add(...writes.map(({ event }) => event)),
     ];
@@ -241,6 +255,13 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     if (targetIds === null) return [];
     const remove = row.revision === 1 ? [] : [store.references.remove(row.id)];
     return targetIds.length === 0 ? remove : [...remove, store.references.add(row.id, targetIds)];
+  }
+
+  function rotationStatements({ row, rotates }: Write<Action>): Statement[] {
+    const { id: resource_id, organization_id, vault_id } = row;
+    return rotates === null
+      ? []
+      : [store.rotations.plan({ resource_id, organization_id, vault_id }, rotates.at, now())];
   }
 
   function tagStatements(rows: readonly TagRow[]): Statement[] {
@@ -263,7 +284,20 @@ export function givenBy(
   const isVault = after.type === 'vault';
   const given = isVault ? referableFrom(after) : (template?.givenIds ?? []);
   const held = before === null ? [] : isVault ? referableFrom(before) : targetIdsOf(before);
-  return { lasts: given.every(id => held.includes(id)) ? 'as before' : 'without end' };
+  const isHeld = given.every(id => held.includes(id)) && !isReaching(before, after);
+  return { lasts: isHeld ? 'as before' : 'without end' };
+}
+
+/** Whether a secret has a new plan that obtains values from elsewhere, or sends them there, until a person ends that. */
+function isReaching(before: Pick<ResourceRow, 'attributes'> | null, after: ResourceRow): boolean {
+  const planned = plannedRotation(after);
+  if (planned === null || !reachesOut(planned.plan)) return false;
+  return JSON.stringify(planned) !== JSON.stringify(before && plannedRotation(before));
+}
+
+function rotationOf(before: ResourceRow | null, after: ResourceRow): Write['rotates'] {
+  const [was, at] = [before && nextRotation(before), nextRotation(after)];
+  return was === at ? null : { at };
 }
 
 /** Whether it signs certificates that it did not sign before: its profile is another one, or a revocation was undone. */
@@ -297,6 +331,9 @@ function asData<C extends ResourceChanges>(changes: C): C {
   return template === undefined ? changes : { ...changes, template: { ...template, dependsOn: [] } };
 }
 
+/** Of a template. */
+const noRotation: RotationChange = { planned: null, at: 0 };
+
 /** A new value decides what kind of secret it is; whatever else is there stays. */
 function revisedAttributes(
   before: Pick<ResourceRow, 'type' | 'attributes'>,
@@ -307,7 +344,8 @@ function revisedAttributes(
   if (review !== undefined) return JSON.stringify({ ...JSON.parse(given), review });
   const isValue = before.type === 'secret' && isNewVersion(wanted);
   const references = wanted.template?.targetIds ?? null;
-  const changed = isValue ? JSON.stringify(attributesWith({ attributes: given }, references)) : given;
+  const valued = isValue ? JSON.stringify(attributesWith({ attributes: given }, references)) : given;
+  const changed = withRotation(valued, references === null ? wanted.rotation : noRotation);
   if (ownerId === undefined) return changed;
   const { owner_id, ...others } = JSON.parse(changed) as Record<string, unknown>;
   return JSON.stringify(ownerId === null ? others : { ...others, owner_id: ownerId });

@@ -13,6 +13,7 @@ import { ownAccountRoutes } from './own-account.ts';
 import { proposalRoutes } from './proposals.ts';
 import { resourceRoutes } from './resources.ts';
 import { ownRoleRequestRoutes, roleRequestRoutes } from './role-requests.ts';
+import { rotationRoutes } from './rotations.ts';
 import type { AuthNeed, Permissions, Route } from './route.ts';
 import { runRoutes } from './runs.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
@@ -36,6 +37,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
     ...issuerRoutes(domain),
     ...authorityRoutes(domain),
     ...runRoutes(domain),
+    ...rotationRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),

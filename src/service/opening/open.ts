@@ -5,6 +5,7 @@ import { domainWith } from '../../domain/domain.ts';
 import type { Facts } from '../../domain/operations/overview.ts';
 import type { OtherPlane } from '../../domain/reading.ts';
 import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
+import { type Broker, brokerWith } from '../../egress/brokered-call.ts';
 import { systemResolve } from '../../egress/connections.ts';
 import { documentsWith } from '../../egress/documents.ts';
 import { putAside } from '../../logs/checkpoint-file.ts';
@@ -50,14 +51,21 @@ export async function strongroomOver(
   const { store, keyring, now, aged, newId, accepted } = opened;
   const privateIssuers = place['allow-private-issuers'] ?? [];
   const documents = documentsWith({ egress: egressInto(privateIssuers), resolve: systemResolve() });
+  const privateWebhooks = place['allow-private-webhooks'] ?? [];
+  let made: Broker | null = null;
+  const broker = () => {
+    made ??= brokerWith({ egress: egressInto(privateWebhooks), resolve: systemResolve() });
+    return made;
+  };
   const domain = domainWith({
     ...opened,
     other,
     passwordCosts,
     sendsMail: (place['smtp-url'] ?? null) !== null,
-    privateWebhooks: place['allow-private-webhooks'] ?? [],
+    privateWebhooks,
     privateIssuers,
     dial: dialInto(place['allow-private-leases'] ?? []),
+    broker,
     fetchDocument: documents.fetch,
     oauthClients: { documents: place['oauth-client'] ?? [], mayFetch: place['oauth-fetch-clients'] ?? false },
     facts: {
@@ -76,6 +84,7 @@ export async function strongroomOver(
     await domain.ledger.drain();
     if (signs) await signOwn({ ...opened, ledger: domain.ledger });
     documents.close();
+    made?.close();
     await domain.closeThreads();
     await store.close();
   };

@@ -9,6 +9,8 @@ import { UsageError } from '../settings/report.ts';
 
 /** How often to look for leases that end. */
 const endLeasesEvery = 500;
+/** How often to look for secrets that rotate. */
+const rotateEvery = 1_000;
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 const forgetSessionsEvery = 600_000;
@@ -50,6 +52,7 @@ export function startHousework(
     .every(houseworkEvery, () => domain.revisions.keep())
     .every(lookForTimelineEvery, () => domain.noteTimeline())
     .every(endLeasesEvery, () => domain.leaseKeeper.step(onError))
+    .every(rotateEvery, () => domain.rotationKeeper.step(onError))
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }
 

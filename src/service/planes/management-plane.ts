@@ -141,6 +141,7 @@ async function serveOver(
       backups?.stop();
       await chores.stop();
       await domain.leaseKeeper.stop();
+      await domain.rotationKeeper.stop();
       gauges?.stop();
       await app.close();
       await stopEvents();

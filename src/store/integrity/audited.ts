@@ -34,6 +34,7 @@ export const revisedTables = [
   'runs',
   'acme_accounts',
   'acme_orders',
+  'rotations',
   'oauth_grants',
   'role_requests',
 ] as const satisfies readonly (keyof Schema)[];

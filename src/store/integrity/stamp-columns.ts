@@ -62,6 +62,10 @@ const ending = because(
   'the state of ending leases: changing it makes one end late, until its provider ends it by itself a minute after its end, or be ended repeatedly. Which leases there are, and when they end, is stamped',
 );
 
+const rotating = because(
+  'the state of rotating secrets: changing it makes a rotation late or early, or shows another reason for a failure. What rotates, how, and what was begun is stamped',
+);
+
 const linked = each('logged', 'id', 'writer', 'seq', 'hash', 'mark');
 
 const revised = { ...stamped('created_at', 'updated_at', 'revision'), stamp: 'stamp' } as const;
@@ -206,6 +210,15 @@ export const columns = {
   acme_orders: {
     ...stamped('id', 'organization_id', 'vault_id', 'profile_id', 'account_id', 'names', 'state'),
     ...stamped('expires_at', 'certificate_id', 'replaces'),
+    ...revised,
+  },
+  rotation_queues: {
+    ...each(rotating, 'resource_id', 'organization_id', 'vault_id', 'next_at', 'due_at', 'failures'),
+    ...each(rotating, 'failing_since', 'reason', 'claimed_by', 'claimed_until'),
+  },
+  rotations: {
+    ...stamped('id', 'organization_id', 'vault_id', 'resource_id', 'kind', 'state', 'content'),
+    ...stamped('started_by', 'version', 'overlap_until'),
     ...revised,
   },
   webhooks: {

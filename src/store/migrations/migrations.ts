@@ -28,6 +28,7 @@ import { runs } from './035-runs.ts';
 import { acme } from './036-acme.ts';
 import { webhookFormats } from './037-webhook-formats.ts';
 import { mail } from './038-mail.ts';
+import { rotations } from './039-rotations.ts';
 import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
@@ -61,6 +62,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '036-acme': acme,
   '037-webhook-formats': webhookFormats,
   '038-mail': mail,
+  '039-rotations': rotations,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -12,6 +12,7 @@ import type { Flag, Named, Owned } from './common.ts';
 import type { IssuerQueueTable, IssuerTable, LeaseTable } from './leases.ts';
 import type { LogTables } from './logs.ts';
 import type { PeopleTables } from './people.ts';
+import type { RotationQueueTable, RotationTable } from './rotations.ts';
 import type { RunAccessKeyTable, RunTable } from './runs.ts';
 
 export type * from './logs.ts';
@@ -333,6 +334,8 @@ export interface Schema extends LogTables, PeopleTables {
   run_access_keys: RunAccessKeyTable;
   acme_accounts: AcmeAccountTable;
   acme_orders: AcmeOrderTable;
+  rotation_queues: RotationQueueTable;
+  rotations: RotationTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;

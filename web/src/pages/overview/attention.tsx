@@ -9,6 +9,7 @@ import {
   Hourglass,
   Inbox,
   type LucideIcon,
+  RotateCcw,
   ShieldAlert,
 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -37,6 +38,7 @@ const icons: Readonly<Record<Kind, LucideIcon>> = {
   expired: CalendarX,
   webhook_failing: BellOff,
   webhook_disabled: BellOff,
+  rotation_failing: RotateCcw,
   backup_failed: DatabaseBackup,
   refusals: Ban,
   approvals_waiting: Inbox,
@@ -51,6 +53,7 @@ const urgent: ReadonlySet<Kind> = new Set([
   'expired',
   'webhook_failing',
   'webhook_disabled',
+  'rotation_failing',
   'backup_failed',
   'refusals',
 ]);
@@ -109,6 +112,7 @@ const wordsFor: Readonly<Record<Kind, string>> = {
   expired: 'that have expired',
   webhook_failing: 'failing webhooks',
   webhook_disabled: 'disabled webhooks',
+  rotation_failing: 'that can’t be rotated',
   backup_failed: '',
   refusals: '',
   approvals_waiting: '',
@@ -179,6 +183,7 @@ function Fate({ kind, children: at }: { kind: Kind; children: ReactNode }) {
   if (kind === 'expired') return <>expired {at}</>;
   if (kind === 'expiring') return <>expires {at}</>;
   if (kind === 'webhook_failing') return <>has received nothing since {at}</>;
+  if (kind === 'rotation_failing') return <>could not be rotated since {at}, and keeps its value</>;
   if (kind === 'webhook_disabled') return <>was disabled because deliveries failed</>;
   return <>has not been used since {at}</>;
 }
@@ -194,6 +199,7 @@ function placeOf({ kind, since }: Matter): readonly [href: string, label: string
 /** The one action that ends it, if the person may take it; otherwise a link to see it. */
 function Action({ matter }: { matter: Matter }) {
   const { subject } = matter;
+  if (matter.kind === 'rotation_failing') return <Go to={hrefOf(subject!)}>Show</Go>;
   if (subject === null) {
     const [href, label] = placeOf(matter);
     return <Go to={href}>{label}</Go>;

@@ -25,6 +25,7 @@ import { SecretVersions } from './secret-versions.tsx';
 import { UseRules } from './use-rules.tsx';
 
 const Markdown = lazy(() => import('../../ui/markdown.tsx'));
+const SecretRotation = lazy(() => import('./secret-rotation.tsx'));
 
 export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Secret>('secrets', id);
@@ -91,6 +92,11 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
       <PanelPart title="Details">
         <SecretFacts secret={secret} />
       </PanelPart>
+      {secret.rotation !== null && (
+        <Suspense fallback={null}>
+          <SecretRotation key={`rotation ${secret.version}`} secret={secret} />
+        </Suspense>
+      )}
       <SecretReferences secret={secret} />
       <UseRules secret={secret} />
       {may('logs:read') && <SecretReaders key={`readers ${secret.version}`} secret={secret} />}
