@@ -16,7 +16,7 @@ const pollSeconds = 60;
 /** The longest time between two polls, an outage, and the longest time until it is noticed that it is over. */
 const bound = hour + 2 * 1.2 * pollSeconds;
 
-const collectGarbage = garbageCollector();
+const collectGarbage = garbageCollector()!;
 function memory(): number {
   collectGarbage();
   collectGarbage();

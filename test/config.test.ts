@@ -40,6 +40,7 @@ const good: Record<string, [given: string, read: unknown]> = {
   'tls-key': ['/k', '/k'],
   tls: ['auto', 'auto'],
   'behind-proxy': ['10.0.0.0/8, ::1/128', ['10.0.0.0/8', '::1/128']],
+  readers: ['16', 16],
   'connections-per-address': ['1', 1],
   'oidc-issuer': ['http://localhost:8080/realm', 'http://localhost:8080/realm'],
   'oidc-client-id': ['strongroom', 'strongroom'],
@@ -114,6 +115,7 @@ const bad: Record<string, string[]> = {
   'tls-key': [''],
   tls: ['on', 'AUTO', ''],
   'behind-proxy': ['10.0.0.1', '10.0.0.0/99', '', 'x/8', '10.0.0.0/8,'],
+  readers: ['0', '-1', 'x', '17', '100', '2.5', ''],
   'connections-per-address': ['0', '-1', 'x', '10001', ''],
   'oidc-issuer': [
     '',

@@ -143,6 +143,8 @@ export interface ServiceOptions {
   readonly timeouts?: ServeParts['timeouts'];
   /** Each plane in a thread of its own, as the command starts them. */
   readonly threads?: boolean;
+  /** How many threads read; with several, each plane has a thread of its own. */
+  readonly readers?: number;
 }
 
 interface Data {
@@ -195,13 +197,16 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new Clock();
   const reports: string[] = [];
   const start = (flags = options.flags ?? loopbackWebhooks) => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], options.environment ?? {});
+    const { readers = Number(process.env.STRONGROOM_READERS ?? 1) } = options;
+    const isThreaded = options.threads === true || readers > 1;
+    const served = [...place, '--port', '0', '--readers', String(readers), ...flags];
+    const config = readConfig(serveOptions, served, options.environment ?? {});
     return serve(config, {
       movedClock: clock.shared,
       report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
       timeouts: options.timeouts,
       passwordCosts: cheapPasswords,
-      ...(options.threads === true ? {} : oneThread),
+      ...(isThreaded ? {} : oneThread),
     });
   };
   let running = await start();

@@ -111,7 +111,7 @@ describe('what concerns one id', () => {
   });
 
   it('leaves nothing in memory', async () => {
-    const collect = garbageCollector();
+    const collect = garbageCollector()!;
     const lock = new KeyedLock();
     const left = await (async () => new WeakRef(await lock.take('a', async () => ({ large: true }))))();
     for (let turn = 0; turn < 20 && left.deref() !== undefined; turn++) {

@@ -16,7 +16,7 @@ import { askingDomain } from './asking.ts';
 import { type Answer, engines, type Service } from './harness.ts';
 import { makeAccessKey, modernCall, startWorld, type World } from './mcp-world.ts';
 
-const collectGarbage = garbageCollector();
+const collectGarbage = garbageCollector()!;
 
 for (const engine of engines) {
   describe(`an answer kept ready on ${engine}`, () => {

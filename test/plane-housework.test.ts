@@ -1,6 +1,5 @@
 /** What the planes do in the background and measure, and how often, without their threads. */
 import assert from 'node:assert/strict';
-import type { Server } from 'node:http';
 import { describe, it } from 'node:test';
 import type { Chores } from '../src/base/chores.ts';
 import type { catalogue } from '../src/metrics/catalogue.ts';
@@ -116,19 +115,22 @@ describe('what is measured', () => {
   it('on the reading plane is measured when it is asked for', async () => {
     for (const isUp of [true, false]) {
       const { values, meter } = noted();
-      const server = {
-        getConnections: (done: (error: null, count: number) => void) => done(null, 3),
-      } as unknown as Server;
-      const gauges = readingGauges(meter, { ledger: { waiting: 5 }, server, isManagementUp: () => isUp });
+      const gauges = readingGauges(meter, {
+        ledger: { waiting: 5 },
+        openConnections: async () => 3,
+        readers: () => 4,
+        isManagementUp: () => isUp,
+      });
       await gauges.sample();
       gauges.stop();
       assert.deepEqual(
         [
           'strongroom_log_queue_entries reading',
           'strongroom_open_connections',
+          'strongroom_readers',
           'strongroom_management_up',
         ].map(name => values[name]),
-        [5, 3, isUp ? 1 : 0],
+        [5, 3, 4, isUp ? 1 : 0],
       );
     }
   });

@@ -166,8 +166,8 @@ export interface UsesWorld {
   stop(): Promise<void>;
 }
 
-export async function startUsesWorld(engine: EngineName, threads = false): Promise<UsesWorld> {
-  const service = await startService({ engine, threads });
+export async function startUsesWorld(engine: EngineName, threads = false, readers = 1): Promise<UsesWorld> {
+  const service = await startService({ engine, threads, readers });
   const upstream = await startUpstream();
   const vaultId = (await service.call('POST', '/v1/vaults', { name: 'production' })).body.id;
   const secret = await service.call('POST', '/v1/secrets', { vault_id: vaultId, name: secretName, value });

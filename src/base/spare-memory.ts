@@ -13,22 +13,24 @@ const quiet = 0.05;
 type Collect = (how?: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 export async function giveBackSpareMemory(): Promise<void> {
-  for (let busy = 1; busy > quiet; ) {
+  for (let collect: Collect | undefined; collect === undefined; ) {
     const before = performance.eventLoopUtilization();
     await sleep(lookEvery, undefined, { ref: false });
-    busy = performance.eventLoopUtilization(before).utilization;
+    const { utilization } = performance.eventLoopUtilization(before);
+    if (utilization <= quiet) collect = garbageCollector();
+    collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   }
-  garbageCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /**
  * The runtime's collector, which a new context has while the flag is set. Code that was compiled under other flags is not
  * used, the runtime's own included, which would cost each start a fifth of its time: so the flag does not stay set.
+ * Undefined if another thread removed the flag, which is one for the whole process, at the same moment.
  */
-export function garbageCollector(): Collect {
+export function garbageCollector(): Collect | undefined {
   setFlagsFromString('--expose-gc');
   try {
-    return runInNewContext('gc');
+    return runInNewContext('globalThis.gc');
   } finally {
     setFlagsFromString('--no-expose-gc');
   }

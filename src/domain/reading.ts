@@ -37,6 +37,8 @@ import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 export interface ReadingParts extends Pick<Parts, 'store' | 'keyring' | 'now' | 'newId' | 'meter'> {
   readonly wrapper: KeyringWrapper;
   readonly storedKeyring: Sealed;
+  /** How many threads of this process share the memory for cached answers; 1 if it is not given. */
+  readonly share?: number | undefined;
   /** The same domain in another thread of this process. */
   readonly other?: OtherPlane | undefined;
 }
@@ -46,6 +48,8 @@ export interface OtherPlane {
   readonly ledger?: OtherLedger;
   /** Reports a failed authentication from this address. */
   readonly tellFailed: (address: string) => void;
+  /** Reports that this caller opened a tool session, if other threads open them too. */
+  readonly tellOpened?: (who: string) => void;
 }
 
 export type ReadingDomain = ReturnType<typeof readingDomainWith>;
@@ -97,17 +101,25 @@ export function foundationWith(given: ReadingParts) {
   const parts = { store, keyring, stamps, keyringSync, guard, workers, now, newId, meter };
   const records = recordsWith(parts, checkExposureWith(parts));
   const failures = meter.counter('strongroom_authentication_failures_total', {});
-  const attempts = new MinuteCounter(now, undefined, address => {
+  const tellFailed = (address: string) => {
     failures();
     other?.tellFailed(address);
-  });
+  };
+  const attempts = new MinuteCounter(now, undefined, tellFailed, store.hearsChanges);
   const restrictionKeys = restrictionKeysWith(parts);
   const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, restrictionKeys, now });
   const visibility = visibilityWith(parts, records);
   const vaultAnswers = vaultAnswersWith(visibility, new KeptAnswers(parts));
   const toolAnswers = toolAnswersWith(parts, records, visibility);
-  const vaultReads = vaultReadsWith({ ...parts, ledger, authenticate, vaultAnswers, toolAnswers });
-  const toolSessions = toolSessionsWith({ ...parts, attempts });
+  const vaultReads = vaultReadsWith({
+    ...parts,
+    share: given.share,
+    ledger,
+    authenticate,
+    vaultAnswers,
+    toolAnswers,
+  });
+  const toolSessions = toolSessionsWith({ ...parts, attempts, tellOpened: other?.tellOpened });
   return {
     parts,
     records,

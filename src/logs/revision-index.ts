@@ -88,7 +88,7 @@ export class RevisionIndex implements Revisions {
 
   get isCurrent(): boolean {
     // Blocking the announcements of changes must not help an attacker.
-    const isHeard = this.#read === this.#heard && this.#parts.store.hearsChanges();
+    const isHeard = this.#parts.store.hearsChanges() && this.#read === this.#heard;
     return this.#walk !== null && this.#broken === null && isHeard;
   }
 

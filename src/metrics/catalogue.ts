@@ -4,6 +4,8 @@
  * or addresses.
  */
 
+import { planes } from './planes.ts';
+
 export const routeClasses = [
   'vault_read',
   'use',
@@ -16,9 +18,6 @@ export const routeClasses = [
   'dashboard',
 ] as const;
 export type RouteClass = (typeof routeClasses)[number];
-
-export const planes = ['reading', 'management', 'uses'] as const;
-export type PlaneName = (typeof planes)[number];
 
 /** Any other status counts as `other`. */
 const codes = [
@@ -112,6 +111,7 @@ export const catalogue = {
   strongroom_log_proof_timestamp_seconds: gauge('When the logs were last verified.', {}),
   strongroom_backup_timestamp_seconds: gauge('Timestamp of the newest backup.', {}),
   strongroom_backup_proof_timestamp_seconds: gauge('When the newest backup was restored and verified.', {}),
+  strongroom_readers: gauge('Threads that answer vault reads and are ready.', {}),
   strongroom_management_up: gauge('Whether the management plane answers: 1 or 0.', {}),
   process_resident_memory_bytes: gauge('Resident memory of the process.', {}),
   process_cpu_seconds_total: counter('CPU time of the process.', {}),

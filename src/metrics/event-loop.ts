@@ -1,7 +1,7 @@
 /** Measures the delay and the utilization of a plane's event loop. */
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import type { PlaneName } from './catalogue.ts';
 import type { Meter } from './meter.ts';
+import type { PlaneName } from './planes.ts';
 
 const resolution = 10;
 

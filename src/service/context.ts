@@ -3,12 +3,15 @@
  * the files that only one process may have. The planes get the same data from here, at the start and when their thread
  * restarts.
  */
+import { availableParallelism } from 'node:os';
 import { wallClock } from '../base/clock.ts';
 import { makeFolder } from '../base/durable-file.ts';
 import type { Timeouts } from '../http/listener/server.ts';
 import { Meter } from '../metrics/meter.ts';
 import { lockFolder } from '../store/sqlite/folder-lock.ts';
 import { among } from '../store/store.ts';
+import { broadcastMemory } from '../threads/broadcast.ts';
+import { canTransferSockets } from '../threads/socket-transfer.ts';
 import type { StartThread } from '../threads/thread.ts';
 import { checkBackups } from './backups/scheduled-backups.ts';
 import { addressAdvice, checkListener, isEncrypted } from './listener/listening.ts';
@@ -16,10 +19,16 @@ import type { Tls } from './listener/tls.ts';
 import { type OpenParts, openData } from './opening/open-data.ts';
 import { withAskedPassphrase } from './opening/root-key-sources.ts';
 import { Management } from './planes/management.ts';
-import type { ManagementData, PlaneData } from './planes/messages.ts';
+import type { ManagementData, PlaneData, ReaderData } from './planes/messages.ts';
+import type { Connect } from './planes/reader-links.ts';
+import { Readers } from './planes/readers.ts';
+import { newsIn, rings } from './planes/shared-news.ts';
 import { Uses } from './planes/uses.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './settings/config.ts';
 import type { Report } from './settings/report.ts';
+
+/** By default, one core is left to the other planes. */
+const mostByDefault = 8;
 
 export interface ServeParts {
   /** A clock that is moved by hand (see `wallClock`). */
@@ -49,7 +58,8 @@ export async function openContext(given: ServeConfig, parts: ServeParts): Promis
   try {
     const tls = isEncrypted(given) ? await (await import('./listener/tls.ts')).openTls(given) : null;
     const config = await withAskedPassphrase(given);
-    return await contextOver(config, tls, parts, () => lock?.release());
+    const readers = await readersOf(config, parts);
+    return await contextOver(config, tls, parts, readers, () => lock?.release());
   } catch (error) {
     lock?.release();
     throw error;
@@ -60,16 +70,37 @@ export async function openContext(given: ServeConfig, parts: ServeParts): Promis
  * The management plane's thread starts first, so that it loads its code while this thread opens the data. `release`
  * releases the lock, so that another process can serve the same data.
  */
-async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServeParts, release: () => void) {
-  const management = new Management(parts.report, parts.startPlane);
-  const uses = new Uses(parts.report, parts.startPlane);
+async function contextOver(
+  config: ServeConfig,
+  tls: Tls | null,
+  parts: ServeParts,
+  readerCount: number,
+  release: () => void,
+) {
+  const { report } = parts;
+  const management = new Management(report, parts.startPlane);
+  const uses = new Uses(report, parts.startPlane);
+  const others = { management, uses };
+  const connect: Connect = (plane, port) => others[plane].link(port);
+  const readers = readerCount === 1 ? null : new Readers({ count: readerCount, report, connect });
+  const memory = readers === null ? null : broadcastMemory(rings.firstReader + readerCount);
+  const placeOf = (own: number) => (memory === null ? null : { memory, own });
   try {
     makeFolder(config.data);
-    const sibling = among(management.plane.sibling, uses.plane.sibling);
+    const messages = among(management.plane.sibling, uses.plane.sibling, ...(readers?.siblings ?? []));
+    const news = newsIn({ news: placeOf(rings.main) });
+    for (const plane of [management.plane, uses.plane, ...(readers?.planes ?? [])])
+      plane.whenEnded(() => news?.tellAll()); // It may have committed changes that it could not report.
+    const sibling = news?.beside(messages) ?? messages;
     const opened = await openData(config, true, wallClock(parts.movedClock ?? null), parts, sibling);
     /** The metrics of the other planes, which survive a restart of their threads. */
-    const meters = { management: new Meter(), uses: new Meter() };
-    const usesData = (): PlaneData => ({
+    const meters = {
+      management: new Meter(),
+      uses: new Meter(),
+      readers: Array.from({ length: readers === null ? 0 : readerCount }, () => new Meter()),
+    };
+    const loads = meters.readers.map(() => new SharedArrayBuffer(4));
+    const planeData = (meter: Meter, ring: number): PlaneData => ({
       config,
       writer: opened.store.writerPort?.() ?? null,
       keyring: opened.keyring.handOver(),
@@ -77,11 +108,22 @@ async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServePar
       slot: opened.wrapper.handOver(),
       signed: opened.signed,
       movedClock: parts.movedClock ?? null,
-      meter: meters.uses.buffer,
+      meter: meter.buffer,
+      news: placeOf(ring),
+    });
+    const usesData = (): PlaneData => planeData(meters.uses, rings.uses);
+    const readerData = (number: number): ReaderData => ({
+      ...planeData(meters.readers[number - 1]!, rings.firstReader + number - 1),
+      number,
+      encrypted: tls !== null,
+      certificate: tls?.current ?? null,
+      timeouts: parts.timeouts,
+      sparing: parts.sparing ?? false,
+      readers: readerCount,
+      load: loads[number - 1]!,
     });
     const managementData = (): ManagementData => ({
-      ...usesData(),
-      meter: meters.management.buffer,
+      ...planeData(meters.management, rings.management),
       accepted: management.hasBegun ? [] : opened.accepted,
       encrypted: tls !== null,
       sparing: parts.sparing ?? false,
@@ -90,7 +132,7 @@ async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServePar
     });
     /** Cleans up after a failed start. */
     const abandon = async () => {
-      await management.plane.terminate(); // First, because it would report that the writer has ended.
+      await Promise.all([management.plane.terminate(), readers?.terminate()]); // They would report that the writer has ended.
       await opened.store.close();
       release();
     };
@@ -100,17 +142,35 @@ async function contextOver(config: ServeConfig, tls: Tls | null, parts: ServePar
       parts,
       management,
       uses,
+      readers,
+      loads,
       meters,
       opened,
       usesData,
+      readerData,
       managementData,
       release,
       abandon,
     };
   } catch (error) {
-    await management.plane.terminate();
+    await Promise.all([management.plane.terminate(), readers?.terminate()]);
     throw error;
   }
+}
+
+/** How many threads read. One reads on the main thread itself. */
+async function readersOf(config: ServeConfig, { report, startPlane }: ServeParts): Promise<number> {
+  // Planes without threads of their own are those of a test.
+  const byDefault = startPlane === undefined ? Math.min(mostByDefault, availableParallelism() - 1) : 1;
+  const count = config.readers ?? Math.max(1, byDefault);
+  if (count === 1) return 1;
+  if (config.socket !== null) {
+    if (config.readers !== null) report('one reader serves the Unix socket: --readers has no effect there');
+    return 1;
+  }
+  if (await canTransferSockets()) return count;
+  report('one reader serves all: this version of Node can’t hand connections to other threads');
+  return 1;
 }
 
 function lockData(config: ServeConfig): { release(): void } | null {

@@ -1,5 +1,4 @@
-/** The observability of a running service: traces, metrics, and a warning about asynchronous replication. */
-import type { Server } from 'node:http';
+/** The observability of a running service: metrics, and a warning about asynchronous replication. */
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Replication } from '../contract/overview.ts';
 import type { ReadingDomain } from '../domain/reading.ts';
@@ -11,24 +10,22 @@ import { refusedPort } from './listener/listening.ts';
 import { readingGauges } from './planes/gauges.ts';
 import type { Report } from './settings/report.ts';
 
-/** The tracing code is loaded only if traces are configured. */
-export async function tracingOf({ config, parts, opened }: ServiceContext) {
-  if (config.tracing === null) return null;
-  const { startTracing } = await import('../tracing/tracing.ts');
-  const { version } = packageJson;
-  return startTracing({ settings: config.tracing, version, meter: opened.meter, report: parts.report });
-}
-
 /** Null if no port is configured. */
 export async function serveMetrics(
-  { config, management, meters, opened }: ServiceContext,
+  { config, management, readers, meters, opened }: ServiceContext,
   { ledger }: ReadingDomain,
-  server: Server,
+  openConnections: () => Promise<number>,
 ) {
   const port = config['metrics-port'];
   if (port === null) return null;
-  const gauges = readingGauges(opened.meter, { ledger, server, isManagementUp: () => management.isUp });
-  const buffers = [opened.meter, meters.management, meters.uses].map(({ buffer }) => buffer);
+  const gauges = readingGauges(opened.meter, {
+    ledger,
+    openConnections,
+    readers: () => readers?.ready ?? 1,
+    isManagementUp: () => management.isUp,
+  });
+  const ofPlanes = [opened.meter, meters.management, meters.uses, ...meters.readers];
+  const buffers = ofPlanes.map(({ buffer }) => buffer);
   const info = { version: packageJson.version, node: process.versions.node };
   const place = { host: config['metrics-host'], port };
   const listener = await listenForScrapes(place, async () => {

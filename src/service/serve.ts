@@ -2,18 +2,13 @@
 import { Chores } from '../base/chores.ts';
 import { describe } from '../base/described-error.ts';
 import { giveBackSpareMemory } from '../base/spare-memory.ts';
-import { readingDomainWith } from '../domain/reading.ts';
-import { lateAnswers } from '../http/client-errors.ts';
-import { buildReadingApp } from '../http/reading-app.ts';
-import { unavailableWith } from '../http/unavailable.ts';
 import { NoSlotOpens } from '../keyring/root-key/root-key.ts';
-import { requestsByPath } from '../metrics/requests.ts';
 import { openContext, type ServeParts, type ServiceContext } from './context.ts';
+import { frontOf } from './front.ts';
 import { bind, dashboardUrlOf, urlOf } from './listener/listening.ts';
-import { replicationTold, serveMetrics, tracingOf } from './observation.ts';
+import { replicationTold, serveMetrics } from './observation.ts';
 import type { Running } from './running.ts';
 import type { ServeConfig } from './settings/config.ts';
-import { surfaceOf } from './surface.ts';
 
 export type { ServeParts } from './context.ts';
 export type { Running } from './running.ts';
@@ -52,56 +47,38 @@ async function listen(context: ServiceContext, beforeListening: () => Promise<vo
   const { report } = parts;
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
-  const { tellFailed } = management.plane;
-  const domain = readingDomainWith({ ...opened, other: { ledger: uses, tellFailed } });
-  uses.begin({
-    data: context.usesData,
-    identify: ({ token, vaultId, sender }) =>
-      vaultId === null
-        ? domain.authenticate.accessKeyAnywhere(token, sender)
-        : domain.authenticate.accessKey(token, vaultId, sender),
-    refuse: domain.vaultReads.refuse,
-  });
-  const routes: string[] = [];
-  const tracing = await tracingOf(context);
-  const around = tracing?.around;
-  const surface = surfaceOf(context, domain, { draining: () => draining, routes, onError, around });
-  const app = buildReadingApp(surface, management.forward);
-  const countRefused = requestsByPath(opened.meter);
-  const answerUnavailable = unavailableWith(surface);
+  const front = await frontOf(context, { draining: () => draining, onError });
+  const { domain, listener } = front;
   const ready = await management.begin({
     ledger: domain.ledger,
     failed: address => domain.attempts.learn(address),
-    refuse: (request, response) => {
-      countRefused(request.url!, 503, 0);
-      answerUnavailable(request, response);
-    },
-    onLate: lateAnswers(surface),
+    refuse: front.refuse,
+    onLate: front.onLate,
     data: context.managementData,
   });
+  await front.begin();
   if (parts.sparing) void giveBackSpareMemory();
   await beforeListening();
-  const unbound = await bind(app, config);
-  const metrics = await serveMetrics(context, domain, app.server).catch(async error => {
-    await app.close();
+  const unbound = await bind(listener, config);
+  const metrics = await serveMetrics(context, domain, front.openConnections).catch(async error => {
+    await listener.close();
     unbound();
     throw error;
   });
-  tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
+  tls?.onChange(front.useCertificate);
   const tellReplication = replicationTold(opened.store, report);
   const chores = new Chores(onError)
     .every(noteUsesEvery, () => domain.authenticate.noteUses())
     .every(lookForReplicationEvery, tellReplication);
   chores.once(tellReplication);
-  void surface.storeReady(); // Reports a fault to the operator without waiting for a probe.
-  const url = urlOf(app, config, tls !== null);
+  const url = urlOf(listener, config, tls !== null);
   const dashboardUrl = dashboardUrlOf(url, config);
   return {
     url,
     dashboardUrl,
     setupUrl: ready.setupToken === null ? null : `${dashboardUrl}/setup#${ready.setupToken}`,
     metricsUrl: metrics?.url ?? null,
-    routes: [...routes, ...ready.routes],
+    routes: [...front.routes, ...ready.routes],
     isSealed: () => false,
     reload: async () => tls?.reload(),
     stop: async () => {
@@ -109,13 +86,11 @@ async function listen(context: ServiceContext, beforeListening: () => Promise<vo
       management.drain();
       await chores.stop();
       tls?.close();
-      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
-      await app.close();
+      await front.drain(longestDrain);
       unbound();
-      clearTimeout(cut);
-      await tracing?.stop();
       await metrics?.close();
       await uses.stop();
+      await front.close();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
       await management.plane.stop(); // It writes the last checkpoint, which signs the whole log.

@@ -94,30 +94,30 @@ export type Location =
  */
 export interface Sibling {
   tell(touched: readonly string[]): void;
-  onTold(listener: (touched: readonly string[]) => void): void;
+  onTold(listener: (touched: readonly string[] | 'all') => void): void;
+  /** Calls the listener with everything that was reported elsewhere before now. Absent if messages bring all of it. */
+  readonly catchUp?: () => void;
 }
 
 /**
- * For a thread between two others: reports changes to both, and passes on each one's changes to the other, in order.
+ * For a thread between others: reports changes to all of them, and passes on each one's changes to the others, in order.
  */
-export function among(one: Sibling, other: Sibling): Sibling {
-  one.onTold(other.tell);
-  other.onTold(one.tell);
+export function among(...siblings: readonly Sibling[]): Sibling {
+  for (const one of siblings)
+    for (const other of siblings) if (one !== other) one.onTold(ids => ids !== 'all' && other.tell(ids));
   return {
     tell: ids => {
-      one.tell(ids);
-      other.tell(ids);
+      for (const one of siblings) one.tell(ids);
     },
     onTold: listener => {
-      one.onTold(listener);
-      other.onTold(listener);
+      for (const one of siblings) one.onTold(listener);
     },
   };
 }
 
 export async function openStore(location: Location, sibling: Sibling | null = null): Promise<Store> {
   const opened = await openEngine(location);
-  const engine = sibling === null ? opened : besides(opened, sibling);
+  const engine = sibling === null ? opened : withSibling(opened, sibling);
   let known: Revisions | null = null;
   return {
     ...believing(nounsOf(engine), () => known),
@@ -146,10 +146,17 @@ async function openEngine(location: Location): Promise<Engine> {
   return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
 }
 
-function besides(engine: Engine, sibling: Sibling): Engine {
+function withSibling(engine: Engine, sibling: Sibling): Engine {
   sibling.onTold(engine.hear);
+  const { catchUp } = sibling;
+  /** Whatever is cached asks this first, and so is never used after a change that it doesn't know. */
+  const hearsChanges = () => {
+    catchUp?.();
+    return engine.hearsChanges();
+  };
   return {
     ...engine,
+    ...(catchUp === undefined ? {} : { hearsChanges }),
     commit: async (units, options) => {
       const rows = await engine.commit(units, options);
       const touched = touchedBy(units);

@@ -3,6 +3,7 @@
  * names of functions that each side provides. Messages arrive in the order in which they were sent. A call fails with
  * the failure that the other side threw, or with `ThreadEnded` if that side is gone.
  */
+import type { Socket } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import { receivedFailure, type SentFailure, sentFailure, ThreadEnded } from './failures.ts';
 
@@ -13,7 +14,7 @@ export type Services = Readonly<Record<string, (...input: any[]) => unknown>>;
 export type Input<S extends Services, Name extends keyof S> = Parameters<S[Name]>;
 export type Output<S extends Services, Name extends keyof S> = Awaited<ReturnType<S[Name]>>;
 /** Moved to the other thread instead of being copied. */
-export type Transfer = readonly (ArrayBuffer | MessagePort)[];
+export type Transfer = readonly (ArrayBuffer | MessagePort | Socket)[];
 
 /** A message port or a worker. */
 export interface Port {

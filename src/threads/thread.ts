@@ -69,6 +69,17 @@ export function threadOver<Far extends Services>(
   return Object.assign(channel, { ended, terminate: hold.terminate, hold: hold.hold });
 }
 
+/** A channel to a thread that another thread has started, through a port. It ends when either side closes it. */
+export function linkOver<Far extends Services>(port: MessagePort, options: ThreadOptions): Thread<Far> {
+  const ended = new Promise<void>(resolve => port.once('close', () => resolve()));
+  const terminate = async () => {
+    port.close();
+    await ended;
+  };
+  const hold = (isHeld: boolean) => (isHeld ? port.ref() : port.unref());
+  return threadOver<Far>(port as Port, options, { ended, whyEnded: () => undefined, terminate, hold });
+}
+
 /** A thread that is started when first needed. If it ends, its pending calls fail, and the next call starts another. */
 export class ThreadOnDemand<Far extends Services> {
   readonly #start: () => Thread<Far>;

@@ -35,6 +35,7 @@ export type ToolSessions = ReturnType<typeof toolSessionsWith>;
 
 export interface ToolSessionParts extends Pick<Parts, 'store' | 'keyring' | 'stamps' | 'now' | 'newId'> {
   readonly attempts: MinuteCounter;
+  readonly tellOpened?: ((who: string) => void) | undefined;
 }
 
 export const sessionHeader = 'mcp-session-id';
@@ -45,12 +46,12 @@ const mostUnused = 100_000;
 const mostOpened = 600;
 
 export function toolSessionsWith(parts: ToolSessionParts) {
-  const { store, keyring, stamps, attempts, now, newId } = parts;
+  const { store, keyring, stamps, attempts, now, newId, tellOpened } = parts;
   const kept = new RowCache<ToolSessionRow>(store, mostKept);
   const noted = new Map<string, number>();
   // A connection that sends the same id again has proven it before, as long as its row is cached.
   const memories = new WeakMap<object, { readonly token: string; readonly row: ToolSessionRow }>();
-  const opened = new MinuteCounter(now, mostOpened);
+  const opened = new MinuteCounter(now, mostOpened, tellOpened, store.hearsChanges);
 
   function lastUse({ id, used_at }: ToolSessionRow): number {
     return Math.max(used_at, noted.get(id) ?? 0);
@@ -116,6 +117,9 @@ export function toolSessionsWith(parts: ToolSessionParts) {
       await store.toolSessions.add(stamps.toolSession.stamp(row));
       return token;
     },
+
+    /** Counts a session that this caller opened through another thread. */
+    learnOpened: (who: string): void => opened.learn(who),
 
     /** The session that a request names, if the request may use it with the access key in its header, if any. */
     async find(token: unknown, reader: Reader | null, { address }: Origin, connection: object) {

@@ -22,16 +22,25 @@ export class MinuteCounter {
   readonly #lock = new KeyedLock();
   /** Called for each that is counted here, so that another thread of this process can count it too. */
   readonly #tell: (who: string) => void;
+  /** Called before a decision, so that what other threads have counted can be learned. */
+  readonly #hear: () => unknown;
   #windowStart = 0;
 
-  constructor(now: () => number, most = mostPerMinute, tell: (who: string) => void = () => {}) {
+  constructor(
+    now: () => number,
+    most = mostPerMinute,
+    tell: (who: string) => void = () => {},
+    hear: () => unknown = () => {},
+  ) {
     this.#now = now;
     this.#most = most;
     this.#tell = tell;
+    this.#hear = hear;
   }
 
   /** Seconds until the minute is over, or 0 below the limit. */
   blockedFor(who: string): number {
+    this.#hear();
     this.#turnWindow();
     if ((this.#counts.get(networkOf(who)) ?? 0) < this.#most) return 0;
     return rateWindowAt(this.#now()).secondsLeft;

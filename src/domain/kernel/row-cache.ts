@@ -21,15 +21,14 @@ export class RowCache<T> {
   }
 
   get(id: string): T | undefined {
-    const entry = this.#entries.get(id);
-    if (entry === undefined || !this.#changes.hearsChanges()) return undefined;
-    return entry;
+    // First, because it may bring the news that the entry has changed.
+    return this.#changes.hearsChanges() ? this.#entries.get(id) : undefined;
   }
 
   async load(id: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const heard = this.#heard;
     const entry = await read();
-    if (entry === undefined || heard !== this.#heard || !this.#changes.hearsChanges()) return entry;
+    if (!this.#changes.hearsChanges() || entry === undefined || heard !== this.#heard) return entry;
     if (this.#entries.size >= this.#most) this.#entries.delete(this.#entries.keys().next().value!);
     this.#entries.set(id, entry);
     return entry;

@@ -54,7 +54,8 @@ interface VaultEntries {
 
 type Changes = Pick<Store, 'onChange' | 'hearsChanges'>;
 
-const defaultBytes = 48 * 1024 * 1024;
+/** In bytes, of a whole process. */
+export const answerMemory = 48 * 1024 * 1024;
 /** No answer, and no vault with all its answers, takes more than a quarter of the memory. */
 const share = 4;
 /** The cost of an entry in addition to its blob. */
@@ -69,7 +70,7 @@ export class AnswerCache {
   readonly #dependents = new Map<string, Set<string>>();
   #bytes = 0;
 
-  constructor(changes: Changes, most = defaultBytes) {
+  constructor(changes: Changes, most = answerMemory) {
     this.#changes = changes;
     this.#most = most;
     changes.onChange(touched => this.#drop(touched));
@@ -77,9 +78,10 @@ export class AnswerCache {
 
   /** The cached answer, still sealed, or undefined if it has to be created. */
   peek(vaultId: string, key: string, now: number): CachedAnswer | undefined {
+    // First, because it may bring the news that the vault has changed.
+    if (!this.#changes.hearsChanges()) return undefined;
     const entry = this.#vaults.get(vaultId)?.entries.get(key);
-    if (entry === undefined || now >= entry.validUntil || !this.#changes.hearsChanges()) return undefined;
-    return entry;
+    return entry === undefined || now >= entry.validUntil ? undefined : entry;
   }
 
   open(cached: CachedAnswer): Buffer {
@@ -129,7 +131,7 @@ export class AnswerCache {
 
   /** A vault that was dropped in the meantime is another object, so answers loaded for the old one are not cached. */
   #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: VaultAnswer): void {
-    if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
+    if (!this.#changes.hearsChanges() || this.#vaults.get(vaultId) !== vault) return;
     if (body.length > this.#most / share) return;
     this.#remove(vault, key);
     const context = Buffer.from(`${vaultId} ${key}`, 'utf8');

@@ -11,7 +11,7 @@ import { type Authenticator, Refused } from '../credentials/authentication.ts';
 import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { DependsOn } from '../resources/references.ts';
-import { AnswerCache, type CachedAnswer, type VaultAnswer } from './answer-cache.ts';
+import { AnswerCache, answerMemory, type CachedAnswer, type VaultAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
 import { keyLimitsWith } from './key-limits.ts';
 import {
@@ -45,6 +45,8 @@ export interface VaultReadParts extends Parts {
   readonly authenticate: Authenticator;
   readonly vaultAnswers: VaultAnswers;
   readonly toolAnswers: ToolAnswers;
+  /** How many threads share the memory for cached answers; 1 if it is not given. */
+  readonly share?: number | undefined;
 }
 
 type Encoding = VaultRequest['encoding'];
@@ -59,7 +61,7 @@ type Prepared =
 
 export function vaultReadsWith(parts: VaultReadParts) {
   const { store, ledger, authenticate, vaultAnswers, toolAnswers, now, newId, meter } = parts;
-  const cache = new AnswerCache(store);
+  const cache = new AnswerCache(store, answerMemory / (parts.share ?? 1));
   const fairTurns = new TimedTurns();
   const hit = meter.counter('strongroom_answer_cache_total', { result: 'hit' });
   const miss = meter.counter('strongroom_answer_cache_total', { result: 'miss' });

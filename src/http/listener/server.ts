@@ -68,7 +68,7 @@ export const defaultTimeouts: Timeouts = {
   silence: 120_000,
   checkEvery: 2_000,
 };
-const mostConnections = 10_000;
+export const mostConnections = 10_000;
 /** In bytes: the limit for all headers of a request together. */
 export const largestHead = 16 * 1024;
 
@@ -102,21 +102,33 @@ export function createListener(
   return server;
 }
 
-/** Limits the connections per address; for IPv6, a whole network counts as one address. */
-function boundConnections({ peerOf, admits, isProxy, mostPerAddress }: Connections) {
-  const open = new Map<string, number>();
+function boundConnections(connections: Connections) {
+  const admit = admissionWith(connections);
   return (socket: Socket) => {
+    const leave = admit(socket);
+    if (leave === null) socket.destroy();
+    else socket.once('close', leave);
+  };
+}
+
+/**
+ * Limits the connections per address; for IPv6, a whole network counts as one address. Returns what to call when the
+ * connection is over, or null if it is refused.
+ */
+export function admissionWith({ peerOf, admits, isProxy, mostPerAddress }: Connections) {
+  const open = new Map<string, number>();
+  return (socket: Socket): (() => void) | null => {
     const peer = peerOf(socket);
-    if (!admits(peer)) return void socket.destroy();
-    if (isProxy(peer)) return;
+    if (!admits(peer)) return null;
+    if (isProxy(peer)) return () => {};
     const network = networkOf(peer);
     const before = open.get(network) ?? 0;
-    if (before >= mostPerAddress) return void socket.destroy();
+    if (before >= mostPerAddress) return null;
     open.set(network, before + 1);
-    socket.once('close', () => {
+    return () => {
       const left = open.get(network)! - 1;
       if (left === 0) open.delete(network);
       else open.set(network, left);
-    });
+    };
   };
 }

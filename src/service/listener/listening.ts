@@ -4,7 +4,6 @@
  */
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import { addressSet } from '../../access/address.ts';
 import { isThisMachine } from '../../base/this-machine.ts';
 import { peerReader } from '../../http/listener/request.ts';
@@ -60,8 +59,15 @@ export function connectionsOf(config: ServeConfig, encrypted: boolean): Connecti
   };
 }
 
+/** What accepts connections. */
+export interface Listener {
+  listen(place: { readonly host?: string; readonly port?: number; readonly path?: string }): Promise<unknown>;
+  close(): Promise<unknown>;
+  readonly server: { address(): unknown };
+}
+
 /** Returns a function to call once the listener is closed. */
-export async function bind(app: FastifyInstance, config: ServeConfig): Promise<() => void> {
+export async function bind(app: Listener, config: ServeConfig): Promise<() => void> {
   if (config.socket !== null) return bindSocket(app, resolve(config.socket), config['socket-mode']);
   const { host, port } = config;
   await app.listen({ host, port }).catch(error => {
@@ -70,7 +76,7 @@ export async function bind(app: FastifyInstance, config: ServeConfig): Promise<(
   return () => {};
 }
 
-async function bindSocket(app: FastifyInstance, path: string, mode: number): Promise<() => void> {
+async function bindSocket(app: Listener, path: string, mode: number): Promise<() => void> {
   const claimed = await claimSocket(path);
   try {
     await app.listen({ path });
@@ -92,7 +98,7 @@ export function refusedPort(
   return new UsageError(`can’t listen on ${flag.replace('port', 'host')}: ${error.code}`);
 }
 
-export function urlOf(app: FastifyInstance, { host, socket }: ServeConfig, encrypted: boolean): string {
+export function urlOf(app: Listener, { host, socket }: ServeConfig, encrypted: boolean): string {
   if (socket !== null) return `unix:${resolve(socket)}`;
   const { port } = app.server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;

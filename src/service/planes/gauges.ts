@@ -2,8 +2,6 @@
  * Gauges: measured on the reading plane at each scrape, and on the other planes at intervals, because they may be busy
  * during a scrape.
  */
-import type { Server } from 'node:http';
-import { promisify } from 'node:util';
 import type { Chores } from '../../base/chores.ts';
 import type { About } from '../../contract/overview.ts';
 import { signedAt } from '../../logs/checkpoints.ts';
@@ -11,6 +9,7 @@ import type { Ledger } from '../../logs/ledger.ts';
 import { livingLeaseStates, soon } from '../../metrics/catalogue.ts';
 import { eventLoopOf } from '../../metrics/event-loop.ts';
 import type { Meter } from '../../metrics/meter.ts';
+import { readerName } from '../../metrics/planes.ts';
 import type { Strongroom } from '../opening/open.ts';
 
 const lookEvery = 10_000;
@@ -22,14 +21,17 @@ const day = 24 * 3_600_000;
 
 interface Watched {
   readonly ledger: Pick<Ledger, 'waiting'>;
-  readonly server: Server;
+  readonly openConnections: () => Promise<number>;
+  /** How many readers are ready; the main thread counts as one if it reads itself. */
+  readonly readers: () => number;
   readonly isManagementUp: () => boolean;
 }
 
-export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: Watched) {
+export function readingGauges(meter: Meter, { ledger, openConnections, readers, isManagementUp }: Watched) {
   const eventLoop = eventLoopOf(meter, 'reading');
   const queue = meter.gauge('strongroom_log_queue_entries', { plane: 'reading' });
   const connections = meter.gauge('strongroom_open_connections', {});
+  const ready = meter.gauge('strongroom_readers', {});
   const up = meter.gauge('strongroom_management_up', {});
   const memory = meter.gauge('process_resident_memory_bytes', {});
   const processor = meter.gauge('process_cpu_seconds_total', {});
@@ -38,7 +40,8 @@ export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: 
     sample: async () => {
       eventLoop.sample();
       queue(ledger.waiting);
-      connections(await promisify(server.getConnections.bind(server))());
+      connections(await openConnections());
+      ready(readers());
       up(isManagementUp() ? 1 : 0);
       memory(process.memoryUsage.rss());
       const { user, system } = process.cpuUsage();
@@ -46,6 +49,22 @@ export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: 
     },
     stop: eventLoop.stop,
   };
+}
+
+export function readerGauges(
+  meter: Meter,
+  number: number,
+  ledger: Pick<Ledger, 'waiting'>,
+  chores: Chores,
+): { stop(): void } {
+  const plane = readerName(number);
+  const eventLoop = eventLoopOf(meter, plane);
+  const queue = meter.gauge('strongroom_log_queue_entries', { plane });
+  chores.every(lookEvery, async () => {
+    eventLoop.sample();
+    queue(ledger.waiting);
+  });
+  return eventLoop;
 }
 
 export function usesGauges(meter: Meter, ledger: Pick<Ledger, 'waiting'>, chores: Chores): { stop(): void } {

@@ -25,13 +25,17 @@ import { inData } from '../settings/config.ts';
 import { smtpSettingsOf } from '../settings/mail.ts';
 import { managementGauges } from './gauges.ts';
 import { beginBackups, startHousework } from './housework.ts';
+import { LinkedRequests } from './linked-requests.ts';
 import type { ForManagement, ManagementData, Ready, ToExchange } from './messages.ts';
 import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
-import { type Post, RequestReceiver } from './request-receiver.ts';
+import type { Post, RequestReceiver } from './request-receiver.ts';
+import { newsIn } from './shared-news.ts';
 
 interface Made extends BegunPlane<Ready> {
   readonly forwarded: RequestReceiver;
+  /** Serves a reader of its own thread. */
+  link(port: MessagePort): void;
   /** Answers the requests that are held until something changes. */
   drain(): void;
 }
@@ -45,6 +49,7 @@ export function managementPlane(port: MessagePort): void {
     begin: (data, reading) => begin(data, reading, draining),
     services: state => ({
       exchange: (message: ToExchange) => state.made?.forwarded.take(message),
+      link: (port: MessagePort) => state.made?.link(port),
       drain: () => {
         isDraining = true;
         state.made?.drain();
@@ -54,9 +59,12 @@ export function managementPlane(port: MessagePort): void {
 }
 
 async function begin(data: ManagementData, reading: Reading, draining: () => boolean): Promise<Made> {
-  const opened = { ...(await openInPlane(data, reading.sibling)), accepted: data.accepted };
+  const news = newsIn(data);
+  const sibling = news?.beside(reading.sibling) ?? reading.sibling;
+  const opened = { ...(await openInPlane(data, sibling)), accepted: data.accepted };
   const backups = backupScheduleOf(data.config, opened, reading.report);
-  const { channel, tellFailed } = reading;
+  const { channel } = reading;
+  const tellFailed = news?.tellFailed ?? reading.tellFailed;
   const ledger = {
     settle: () => channel.call('settle'),
     writeHourCounts: () => channel.call('writeHourCounts'),
@@ -73,6 +81,7 @@ async function begin(data: ManagementData, reading: Reading, draining: () => boo
     await opened.store.close();
     throw error;
   });
+  news?.onCounted('failed', address => strongroom.domain.attempts.learn(address));
   return serveOver(data, strongroom, backups, reading, draining).catch(async error => {
     await strongroom.close().catch(() => {});
     throw error;
@@ -106,11 +115,11 @@ async function serveOver(
       onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
       onError,
     },
-    request => forwarded.late(request),
+    request => requests.late(request),
   );
   await app.ready();
   const post: Post = (message, transfer = []) => channel.notifyThisTurn(transfer, 'exchange', message);
-  const forwarded = new RequestReceiver(toRouter(app.routing), post);
+  const requests = new LinkedRequests(toRouter(app.routing));
   const checkpointer = new Checkpointer({
     ...strongroom,
     ledger: domain.ledger,
@@ -134,7 +143,8 @@ async function serveOver(
   if (data.sparing) void giveBackSpareMemory();
   return {
     begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
-    forwarded,
+    forwarded: requests.receiver(post),
+    link: port => requests.link(port),
     failed: address => domain.attempts.learn(address),
     drain: domain.approvalWatch.answerAll,
     stop: async () => {

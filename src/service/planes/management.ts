@@ -3,6 +3,7 @@
  * restarts if it dies. Reads continue in the meantime.
  */
 import type { RequestListener } from 'node:http';
+import type { MessagePort } from 'node:worker_threads';
 import { type StartThread, threadFile } from '../../threads/thread.ts';
 import { type Report, StartRefused, UsageError } from '../settings/report.ts';
 import type { ForManagement, LedgerServices, ManagementData, ManagementServices, Ready } from './messages.ts';
@@ -25,6 +26,8 @@ export class Management {
   readonly #report: Report;
   readonly #forwarding: RequestForwarder;
   #reading: ReadingSide | null = null;
+  /** The ports of readers that wait for the plane. */
+  #links: MessagePort[] = [];
   #isUp = false;
   #hasBegun = false;
 
@@ -71,6 +74,13 @@ export class Management {
     return this.#begin();
   }
 
+  /** Connects a reader's thread to the plane, as soon as there is one. */
+  link(port: MessagePort): void {
+    if (this.plane.isStopping) port.close();
+    else if (this.#isUp) this.plane.thread?.notifyMoving([port], 'link', port);
+    else this.#links.push(port);
+  }
+
   drain(): void {
     this.plane.thread?.notify('drain');
   }
@@ -83,6 +93,7 @@ export class Management {
     if ('refused' in beginning) throw new (beginning.isUsage ? UsageError : StartRefused)(beginning.refused);
     this.#isUp = true;
     this.#hasBegun = true;
+    for (const port of this.#links.splice(0)) this.link(port);
     return beginning.begun;
   }
 

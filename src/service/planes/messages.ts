@@ -2,6 +2,7 @@
  * The messages between planes, by the names under which their channels carry them. Messages arrive in order: a plane
  * receives a change before any request that could depend on it. Only this order guarantees that.
  */
+import type { Socket } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Reader } from '../../access/caller.ts';
 import type { SignedTime } from '../../base/clock.ts';
@@ -14,10 +15,11 @@ import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
 import type { KeyCall } from '../../domain/uses/key-uses.ts';
 import type { AskedOfKey } from '../../domain/uses/operation-uses.ts';
 import type { AdmittedRequest } from '../../http/listener/admitted-request.ts';
-import type { Timeouts } from '../../http/listener/server.ts';
+import type { CertificatePair, Timeouts } from '../../http/listener/server.ts';
 import type { HandedKeyring } from '../../keyring/keyring.ts';
 import type { OpenedSlot } from '../../keyring/slots/slot.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
+import type { BroadcastPlace } from '../../threads/broadcast.ts';
 import type { SentFailure } from '../../threads/failures.ts';
 import type { ServeConfig } from '../settings/config.ts';
 
@@ -90,6 +92,24 @@ export interface PlaneData {
   readonly movedClock: SharedArrayBuffer | null;
   /** The buffer of its metrics. */
   readonly meter: SharedArrayBuffer;
+  /** Where the planes publish what the others must know; null if there is only one reader, because messages suffice. */
+  readonly news: BroadcastPlace | null;
+}
+
+/** The data that a reader begins with. */
+export interface ReaderData extends PlaneData {
+  /** Its number, counted from 1. */
+  readonly number: number;
+  readonly encrypted: boolean;
+  /** Null if connections are not encrypted. */
+  readonly certificate: CertificatePair | null;
+  readonly timeouts: Timeouts | undefined;
+  /** Whether memory that only the start needed is released. */
+  readonly sparing: boolean;
+  /** How many readers share the limits of the process. */
+  readonly readers: number;
+  /** Counts requests, for the main thread to compare. */
+  readonly load: SharedArrayBuffer;
 }
 
 /** The data that the management plane begins with. */
@@ -132,15 +152,25 @@ export interface Ready {
   readonly setupToken: string | null;
 }
 
-export type ManagementServices = PlaneServices<ManagementData, Ready> & {
-  exchange: (message: ToExchange) => void;
-  drain: () => void;
+/** The services of the management plane for the thread that has a client's connection. */
+export type ManagementExchange = { exchange: (message: ToExchange) => void };
+
+/** The services of that thread for the plane that answers. */
+export type ForExchange = {
+  exchange: (message: FromExchange) => void;
 };
 
-export type ForManagement = ReadingServices &
-  LedgerServices & {
-    exchange: (message: FromExchange) => void;
+/** The same, of a thread that is linked to the plane and must know when. */
+export type ForLink = ForExchange & { linked: () => void };
+
+export type ManagementServices = PlaneServices<ManagementData, Ready> &
+  ManagementExchange & {
+    drain: () => void;
+    /** Serves another thread through this port, too. */
+    link: (port: MessagePort) => void;
   };
+
+export type ForManagement = ReadingServices & LedgerServices & ForExchange;
 
 /** The requested use, or the fault in the request. */
 export type UseMessage =
@@ -168,12 +198,36 @@ export interface UseOutcome {
   readonly failure: SentFailure | null;
 }
 
+/** The services of the plane of uses for the thread that has a client's connection. */
+export type UsesExchange = {
+  use: (order: UseOrder) => Promise<UseOutcome>;
+  exchange: (message: ToExchange) => void;
+};
+
 export type UsesServices = PlaneServices<PlaneData, null> &
-  LedgerServices & {
-    use: (order: UseOrder) => Promise<UseOutcome>;
-    exchange: (message: ToExchange) => void;
+  LedgerServices &
+  UsesExchange & {
+    /** Serves another thread through this port, too. */
+    link: (port: MessagePort) => void;
   };
 
-export type ForUses = ReadingServices & {
-  exchange: (message: FromExchange) => void;
+export type ForUses = ReadingServices & ForExchange;
+
+export type ReaderServices = PlaneServices<ReaderData, readonly string[]> &
+  LedgerServices & {
+    connection: (socket: Socket, id: number) => void;
+    /** The certificate and key for new connections. */
+    certificate: (pair: CertificatePair) => void;
+    /** Lets clients of all but the busiest connection connect again, to be served by other readers. */
+    shed: () => void;
+    /** Resolves once no connection is open. */
+    drain: () => Promise<void>;
+    /** Cuts all connections. */
+    cut: () => void;
+  };
+
+export type ForReaders = ReadingServices & {
+  /** These connections are over. */
+  closed: (ids: readonly number[]) => void;
+  connect: (plane: 'management' | 'uses', port: MessagePort) => void;
 };

@@ -24,6 +24,8 @@ interface PlaneOptions {
   readonly services?: Services;
   /** See `ChannelOptions`. */
   readonly gather?: number;
+  /** In MB; see `largestHeap`. */
+  readonly heap?: number;
   readonly onEnded: () => void;
 }
 
@@ -35,6 +37,7 @@ const youngest = 12;
 export class Plane<Far extends AnyPlane> {
   readonly #options: PlaneOptions;
   readonly #told: ((touched: readonly string[]) => void)[] = [];
+  readonly #whenEnded: (() => void)[] = [];
   #failed: (address: string) => void = () => {};
   #thread: Thread<Far> | null = null;
   #isStopping = false;
@@ -58,6 +61,11 @@ export class Plane<Far extends AnyPlane> {
     this.#failed = listener;
   }
 
+  /** The listener is called whenever the plane's thread has ended, before any of its requests is answered. */
+  whenEnded(listener: () => void): void {
+    this.#whenEnded.push(listener);
+  }
+
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -69,7 +77,7 @@ export class Plane<Far extends AnyPlane> {
 
   /** Starts a thread that loads its code and waits for `begin`. */
   start(): Thread<Far> {
-    const { name, file, report, start = startThread, services, gather, onEnded } = this.#options;
+    const { name, file, report, start = startThread, services, gather, heap = largestHeap } = this.#options;
     const every: ReadingServices = {
       touched: ids => {
         for (const listener of this.#told) listener(ids);
@@ -80,12 +88,14 @@ export class Plane<Far extends AnyPlane> {
     const thread = start<Far>(file, {
       services: { ...every, ...services },
       gather,
-      largestHeap,
+      largestHeap: heap,
       youngest,
       onError: error => report(`${name} failed: ${describe(error)}`),
     });
     this.#thread = thread;
-    void thread.ended.then(onEnded);
+    void thread.ended.then(() => {
+      for (const listener of [...this.#whenEnded, this.#options.onEnded]) listener();
+    });
     return thread;
   }
 
@@ -110,6 +120,11 @@ export class Plane<Far extends AnyPlane> {
   /** Ends the thread without finishing work in progress. */
   async terminate(): Promise<void> {
     this.#isStopping = true;
+    await this.#thread?.terminate();
+  }
+
+  /** Ends a thread that could not begin; another one may be started. */
+  async terminateThread(): Promise<void> {
     await this.#thread?.terminate();
   }
 

@@ -12,6 +12,8 @@ import type { FromExchange, RequestHead, ToExchange } from './messages.ts';
 export interface RequestForwarderParts {
   readonly post: (message: ToExchange, transfer?: readonly ArrayBuffer[]) => void;
   readonly isUp: () => boolean;
+  /** How many threads share the limits of the process; 1 if it is not given. */
+  readonly share?: number | undefined;
   /** Answers that the service is unavailable. */
   readonly refuse: (request: IncomingMessage, response: ServerResponse) => void;
   /** Answers a request whose body took too long to arrive, and ends its connection. */
@@ -47,7 +49,8 @@ export class RequestForwarder {
   #forward(request: IncomingMessage, response: ServerResponse, admitted: AdmittedRequest | null): void {
     const caller = callerOf(request);
     const own = this.#callers.get(caller) ?? 0;
-    if (!this.#parts.isUp() || this.#exchanges.size >= mostAtOnce || own >= mostOfOne) {
+    const { isUp, share = 1 } = this.#parts;
+    if (!isUp() || this.#exchanges.size >= mostAtOnce / share || own >= mostOfOne / share) {
       this.#parts.refuse(request, response);
       return;
     }

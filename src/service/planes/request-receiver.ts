@@ -13,7 +13,7 @@ import { largestFlight, movable, ownBytes } from './request-forwarder.ts';
 /** Posts together what one turn of the event loop brings: answers often wait for the same commit. */
 export type Post = (message: FromExchange, transfer?: readonly ArrayBuffer[]) => void;
 
-type Route = (request: IncomingMessage, response: ServerResponse, admitted?: AdmittedRequest) => void;
+export type Route = (request: IncomingMessage, response: ServerResponse, admitted?: AdmittedRequest) => void;
 
 export class RequestReceiver {
   readonly #route: Route;
@@ -35,6 +35,11 @@ export class RequestReceiver {
   late(request: IncomingMessage): void {
     const id = this.#ids.get(request);
     if (id !== undefined) this.#post({ kind: 'late', id });
+  }
+
+  /** Nobody can receive the answers to open requests any more. */
+  end(): void {
+    for (const id of [...this.#exchanges.keys()]) this.take({ kind: 'gone', id });
   }
 
   #begin(id: number, head: RequestHead): void {

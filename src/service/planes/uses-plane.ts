@@ -15,10 +15,12 @@ import { failureOf } from '../../http/listener/errors.ts';
 import { receivedFailure, sentFailure } from '../../threads/failures.ts';
 import { dialInto } from '../opening/dial.ts';
 import { usesGauges } from './gauges.ts';
+import { LinkedRequests } from './linked-requests.ts';
 import type { ForUses, PlaneData, ToExchange, UseOrder, UseOutcome } from './messages.ts';
 import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
-import { RequestReceiver } from './request-receiver.ts';
+import type { RequestReceiver } from './request-receiver.ts';
+import { newsIn } from './shared-news.ts';
 
 /** How long cancelled calls may take to be recorded. */
 const longestStop = 2_000;
@@ -28,6 +30,8 @@ interface Made extends BegunPlane<null> {
   use(order: UseOrder): Promise<UseOutcome>;
   /** Receives the requests to the gateway. */
   readonly receiver: RequestReceiver;
+  /** Serves a reader of its own thread. */
+  link(port: MessagePort): void;
 }
 
 export function usesPlane(port: MessagePort): void {
@@ -41,6 +45,11 @@ export function usesPlane(port: MessagePort): void {
           () => {},
         ),
       use: async (order: UseOrder) => (await whenMade.catch(notBegun)).use(order),
+      link: (port: MessagePort) =>
+        void whenMade.then(
+          made => made.link(port),
+          () => port.close(),
+        ),
       settle: async () => (await whenMade).domain.ledger.settle(),
       writeHourCounts: async () => (await whenMade).domain.ledger.writeHourCounts(),
     }),
@@ -52,7 +61,8 @@ function notBegun(): never {
 }
 
 async function begin(data: PlaneData, { channel, sibling, onError }: ToReading<ForUses>): Promise<Made> {
-  const opened = await openInPlane(data, sibling);
+  const news = newsIn(data);
+  const opened = await openInPlane(data, news?.beside(sibling) ?? sibling);
   const egress = egressInto(data.config['allow-private-webhooks']);
   const broker = brokerWith({ egress, resolve: systemResolve() });
   const dial = dialInto(data.config['allow-private-leases']);
@@ -62,20 +72,19 @@ async function begin(data: PlaneData, { channel, sibling, onError }: ToReading<F
     data.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
   const underWay = new Set<Promise<unknown>>();
   const listen = gatewayListener({ gateway: domain.gateway, newId: opened.newId, onError });
-  const receiver = new RequestReceiver(
-    (request, response, admitted) => listen(request, response, admitted!),
-    (message, moved = []) => channel.notifyThisTurn(moved, 'exchange', message),
-  );
+  const requests = new LinkedRequests((request, response, admitted) => listen(request, response, admitted!));
+  const use = (order: UseOrder) => {
+    const made = carryOut(domain, order).finally(() => underWay.delete(made));
+    underWay.add(made);
+    return made;
+  };
   return {
     begun: null,
     domain,
-    receiver,
+    receiver: requests.receiver((message, moved = []) => channel.notifyThisTurn(moved, 'exchange', message)),
+    link: port => requests.link(port, { use }),
     failed: () => {}, // No caller is authenticated here.
-    use: order => {
-      const made = carryOut(domain, order).finally(() => underWay.delete(made));
-      underWay.add(made);
-      return made;
-    },
+    use,
     stop: async () => {
       gauges?.stop();
       await chores.stop();

@@ -7,6 +7,7 @@ import { mostEnterpriseLimit } from '../../contract/access.ts';
 import { type ClientDocument, clientDocument } from '../../contract/oauth.ts';
 import { transitAddress } from '../../egress/transit-address.ts';
 import { recipientFrom } from '../../keyring/age/keys.ts';
+import { mostReaders } from '../../metrics/planes.ts';
 import { addressIn } from '../../store/postgres/address.ts';
 import { choice, flag, isHttpUrl, list, type Option, serviceUrl, text, textOr, whole } from './options.ts';
 
@@ -169,6 +170,16 @@ export const serveOptions = {
   tls: choice('create a local certificate authority and a certificate in the data folder', ['auto'] as const),
   'client-certificates': flag('ask TLS clients for a certificate, for identities that log in with one'),
   'behind-proxy': cidrs('the proxies that terminate TLS; forwarded headers are trusted only from them'),
+  readers: {
+    value: 'N',
+    help: `how many threads answer vault reads, at most ${mostReaders} (default: one less than there are cores, at least 1, at most 8)`,
+    fallback: null,
+    parse: given => {
+      if (!/^[1-9]\d?$/.test(given) || Number(given) > mostReaders)
+        throw new Error(`must be a whole number from 1 to ${mostReaders}`);
+      return Number(given);
+    },
+  } satisfies Option<number | null> as Option<number | null>,
   'connections-per-address': whole(
     'N',
     'maximum connections per client address, except proxies (default: 1000)',

@@ -120,7 +120,7 @@ export interface Engine {
   /** The listener is called after each commit here, and for commits elsewhere as soon as they are known. */
   onChange(listener: ChangeListener): void;
   /** Called when another thread of this process has committed a change. */
-  hear(touched: readonly string[]): void;
+  hear(touched: readonly string[] | 'all'): void;
   /** Whether changes made elsewhere are being received. While they are not, nothing cached may be trusted. */
   hearsChanges(): boolean;
   /** A port to the writer, for another thread of this process. Absent if every connection may write. */
