@@ -4,11 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { AcmeClient } from './acme-client.ts';
 import { operatorOf } from '../src/cli/service/operator.ts';
 import { openStrongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
+import { AcmeClient } from './acme-client.ts';
 import { Authenticator } from './authenticator.ts';
 import { authorityBody, profileBody } from './authorities-world.ts';
 import {

@@ -42,6 +42,14 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
     usage: 'rollback NAME VERSION [flags]',
     summary: 'give a secret the value of an earlier version',
   },
+  rotate: {
+    usage: 'rotate NAME [flags]',
+    summary: 'give a secret its next value now, by its rotation',
+  },
+  rotations: {
+    usage: 'rotations [flags]',
+    summary: 'list the secrets that rotate, the next first',
+  },
   readers: {
     usage: 'readers NAME [VERSION] [flags]',
     summary: 'print who has read a secret, and when',
@@ -453,6 +461,10 @@ export const helpLines: Readonly<Record<string, HelpLine>> = {
   'root-key rotate': {
     usage: 'root-key rotate [flags]',
     summary: 'protect the keyring with a new root key or passphrase',
+  },
+  unseal: {
+    usage: 'unseal [-|@FILE] [flags]',
+    summary: 'give a share of the root key to a sealed service',
   },
   'log stream': {
     usage: 'log stream --to FILE|-|URL [flags]',

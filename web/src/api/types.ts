@@ -59,8 +59,8 @@ export type {
   Version,
 } from '../../../src/contract/resources.ts';
 export type { RoleRequest } from '../../../src/contract/role-requests.ts';
-export type { Run } from '../../../src/contract/runs.ts';
 export type { PastRotation, ScheduledRotation } from '../../../src/contract/rotations.ts';
+export type { Run } from '../../../src/contract/runs.ts';
 export type { ComparedStage, RenamedInStage, Stage } from '../../../src/contract/stages.ts';
 export {
   type GrantedOperation,
