@@ -24,7 +24,6 @@ export interface Prepared {
   readonly close?: () => Promise<void>;
 }
 
-const sshKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPKSUTyz1HwHReFVvD5obVsALAgJRNarH4TRpNePnAS';
 const newPassword = 'another horse battery staple';
 
 export function withdrawalsIn(service: EmptyService, owner: Browser) {
@@ -63,12 +62,7 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     const { id } = await made('/v1/keys', said);
     const ssh = { types: ['user'], principals: ['*'], max_valid_for: 60 };
     await put(`/v1/keys/${id}`, { ssh });
-    const token = await apiKey;
-    const asked = async (url: string) => {
-      const body = { public_key: sshKey, type: 'user', principals: ['root'] };
-      return (await callService(url, 'POST', `/v1/keys/${id}/ssh-certificate`, body, token)).status;
-    };
-    return { id, asked };
+    return { id };
   };
   const certificate = async () => {
     const { id, vault_id } = await key();
@@ -346,8 +340,8 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
       return { withdraw: () => made(`/v1/keys/${id}/ssh-revocations`, { serials: ['7'] }) };
     },
     'key.ssh_updated': async () => {
-      const { id, asked } = await sshAuthority();
-      return { withdraw: () => put(`/v1/keys/${id}`, { ssh: null }), asked };
+      const { id } = await sshAuthority();
+      return { withdraw: () => put(`/v1/keys/${id}`, { ssh: null }) };
     },
     'keyring.root_key_changed': async () => ({
       withdraw: () => command(['root-key', 'rotate', '--new-root-key-file', join(service.data, 'new.key')]),
