@@ -149,9 +149,9 @@ for (const engine of enginesInTurn(import.meta.url)) {
 
     const expected: Readonly<Record<string, number>> = {
       'a session': 0,
-      'an API key that expires': 5,
-      'an API key of an expiring one': 5,
-      'a command line': 5,
+      'an API key that expires': 6,
+      'an API key of an expiring one': 6,
+      'a command line': 6,
       'an OAuth token': 1,
       'a restricted access key': 0,
     };

@@ -313,7 +313,10 @@ export function withdrawalsIn(service: EmptyService, owner: Browser) {
     'profile.updated': async () => renaming('/v1/profiles', await profile()),
     'issued-certificate.revoked': async () => {
       const { id } = await issued();
-      return { withdraw: () => made(`/v1/issued-certificates/${id}/revoke`, undefined) };
+      const path = `/v1/issued-certificates/${id}`;
+      const asked = async (url: string) =>
+        (await callService(url, 'GET', path, undefined, await apiKey)).body.state === 'valid' ? 200 : 404;
+      return { withdraw: () => made(`${path}/revoke`, undefined), asked };
     },
     'group.updated': async () =>
       renaming('/v1/groups', await made('/v1/groups', { name: unique('group'), grants: [], member_ids: [] })),

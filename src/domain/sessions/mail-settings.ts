@@ -57,7 +57,7 @@ export function mailSettingsWith({ store, keyring, guard, now }: Parts, mailbox:
       if (!mailbox.isOn) return [];
       const before = await load(member.id);
       const known = JSON.parse(before.places) as string[];
-      const place = Buffer.from(keyring.tokenDigest(`place ${member.id} ${networkOf(address)}`))
+      const place = Buffer.from(keyring.tokenDigest(`place ${member.id} ${signInNetworkOf(address)}`))
         .subarray(0, 12)
         .toString('base64url');
       if (known.includes(place)) return [];
@@ -74,7 +74,7 @@ export function choicesIn({ choices }: Pick<MailSettingsRow, 'choices'>): Choice
 }
 
 /** The first 24 bits of an IPv4 address, and 48 of an IPv6 address: providers change the rest. */
-function networkOf(address: string): string {
+function signInNetworkOf(address: string): string {
   if (isIP(address) !== 6) return address.split('.').slice(0, 3).join('.');
   const [front = '', back = ''] = address.split('::');
   const before = front.split(':').filter(part => part !== '');
