@@ -242,6 +242,13 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       tags: { a: name },
       ...dates,
     });
+    const rotating = await made('/v1/secrets', {
+      ...at,
+      name: 'ROTATING',
+      value: `r-${name}`,
+      rotation: { every: '30d', overlap: '1d', by: { kind: 'random' } },
+    });
+    await made(`/v1/secrets/${rotating.id}/rotate`, {});
     const doomed = await made('/v1/secrets', { ...at, name: 'DOOMED', value: 'gone', enabled: false });
     const generate = { key_type: 'EC', curve: 'P-256' };
     const key = await made('/v1/keys', { ...at, name: 'k', generate, ...dates });
@@ -322,6 +329,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       rule,
       agent,
       issuer,
+      rotating,
       authority,
       profile,
       certificate,
@@ -365,6 +373,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
     await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
+    await ok(owner, 'POST', `/v1/secrets/${of.rotating.id}/rotate`, { end_previous: true });
     await ok(owner, 'PUT', `/v1/issuers/${of.issuer.id}`, { name: `S changed ${name}` });
     await ok(owner, 'PUT', `/v1/authorities/${of.authority.id}`, { name: `changed ca ${name}` });
     await ok(owner, 'PUT', `/v1/profiles/${of.profile.id}`, { max_days: 7 });
