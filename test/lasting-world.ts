@@ -33,6 +33,7 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/^POST \/mcp$/, 'its tools read and use, and give nothing'],
   [/^(PUT|PATCH|POST) \/vault$/, 'has no path'],
   [/^(PUT|PATCH) \/vault\/\*$/, 'does what POST does'],
+  [/^PUT \/auth\/mail$/, 'chooses which messages its own person gets'],
   [/^POST \/auth\/device(\/(deny|request|revoke|token))?$/, 'asks, refuses, or fetches what was approved'],
   [/^POST \/auth\/device\/approve$/, 'is a sign-in: test/device-login.test.ts asks for its proof'],
   [/^POST \/auth\/oauth\/(deny|request)$/, 'gives nothing'],

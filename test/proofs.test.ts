@@ -24,6 +24,7 @@ const free: Readonly<Record<string, string>> = {
   'DELETE /auth/sessions/:id': 'takes away, and a session alone',
   'POST /auth/proof/options': 'is how one proves it',
   'POST /auth/proof': 'is how one proves it',
+  'PUT /auth/mail': 'chooses which messages one gets, which is in the audit log',
   'POST /auth/device': 'asks, and is given nothing before somebody allows it',
   'POST /auth/device/token': 'has the device code',
   'POST /auth/device/revoke': 'takes away, and the key alone that is shown',

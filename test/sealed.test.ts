@@ -22,7 +22,7 @@ const engine = enginesInTurn('sealed')[0]!;
 
 describe('a sealed service', () => {
   /** What is tested while the first service is stopped, because one process serves a folder. */
-  const alone = (title: string, test: () => Promise<void>) => it(title, () => service.restartAfter(test));
+  const alone = (test: () => Promise<void>) => () => service.restartAfter(test);
   let service: Service;
   let sealed: Running;
   let shares: readonly string[];
@@ -53,40 +53,43 @@ describe('a sealed service', () => {
   });
   after(() => service.stop());
 
-  alone('says that it is sealed, and that it lives, and serves nothing else', async () => {
-    renameSync(rootKey(), away());
-    try {
-      await start();
-      assert.equal(sealed.isSealed(), true);
-      assert.deepEqual((await call('GET', '/v1/health')).body, { status: 'sealed' });
-      const answers = await Promise.all(['/v1/health', '/livez', '/readyz'].map(path => call('GET', path)));
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [200, 200, 503],
-      );
-      for (const path of [
-        '/',
-        '/v1/vaults',
-        '/api/v1/vaults/self',
-        '/vault/v1/sys/health',
-        '/mcp',
-        '/v1/unseal',
-      ])
-        assert.equal((await call('GET', path, undefined, service.key)).status, 503, path);
-      const { slots, ...state } = (await call('GET', '/v1/seal')).body;
-      assert.deepEqual(state, { sealed: true, progress: { given: 0, needed: 2 } });
-      assert.deepEqual(Object.keys(slots[0]), ['id', 'provider', 'shares', 'threshold']);
-      assert.ok(reports.some(line => line.startsWith('sealed: no slot of the root key opens this data')));
-      assert.equal((await give('x')).status, 400);
-    } finally {
-      await sealed.stop();
-      renameSync(away(), rootKey());
-    }
-  });
+  it(
+    'says that it is sealed, and that it lives, and serves nothing else',
+    alone(async () => {
+      renameSync(rootKey(), away());
+      try {
+        await start();
+        assert.equal(sealed.isSealed(), true);
+        assert.deepEqual((await call('GET', '/v1/health')).body, { status: 'sealed' });
+        const answers = await Promise.all(['/v1/health', '/livez', '/readyz'].map(path => call('GET', path)));
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [200, 200, 503],
+        );
+        for (const path of [
+          '/',
+          '/v1/vaults',
+          '/api/v1/vaults/self',
+          '/vault/v1/sys/health',
+          '/mcp',
+          '/v1/unseal',
+        ])
+          assert.equal((await call('GET', path, undefined, service.key)).status, 503, path);
+        const { slots, ...state } = (await call('GET', '/v1/seal')).body;
+        assert.deepEqual(state, { sealed: true, progress: { given: 0, needed: 2 } });
+        assert.deepEqual(Object.keys(slots[0]), ['id', 'provider', 'shares', 'threshold']);
+        assert.ok(reports.some(line => line.startsWith('sealed: no slot of the root key opens this data')));
+        assert.equal((await give('x')).status, 400);
+      } finally {
+        await sealed.stop();
+        renameSync(away(), rootKey());
+      }
+    }),
+  );
 
-  alone(
+  it(
     'names a share that is wrong, counts one that is right once, and serves once there are enough',
-    async () => {
+    alone(async () => {
       renameSync(rootKey(), away());
       try {
         await start();
@@ -128,95 +131,104 @@ describe('a sealed service', () => {
         await sealed.stop();
         renameSync(away(), rootKey());
       }
-    },
+    }),
   );
 
-  alone('opens by itself when a slot does again, and takes no share from strangers for ever', async () => {
-    renameSync(rootKey(), away());
-    try {
-      await start();
-      const statuses = new Set<number>();
-      for (let asked = 0; asked < 31; asked++)
-        statuses.add((await give(`sr_share_00000000_1_${asked}`)).status);
-      assert.deepEqual([...statuses], [400, 429]);
-      assert.deepEqual((await call('GET', '/v1/seal')).body.progress, { given: 0, needed: 2 });
-    } finally {
-      renameSync(away(), rootKey());
-    }
-    await eventually('it is open', async () => !sealed.isSealed());
-    assert.equal((await call('GET', '/v1/vaults', undefined, service.key)).status, 200);
-    await sealed.stop();
-  });
-
-  alone('is unsealed by the command, which reads the share from a file', async () => {
-    renameSync(rootKey(), away());
-    try {
-      await start();
-      for (const [at, said] of [
-        [0, 'Sealed: 1 of 2 shares were given\n'],
-        [1, 'Not sealed\n'],
-      ] as const) {
-        writeFileSync(join(service.data, 'share'), shares[at]!);
-        const { code, stdout, stderr } = await run([
-          'unseal',
-          `@${join(service.data, 'share')}`,
-          '--url',
-          sealed.url,
-        ]);
-        assert.deepEqual([code, stdout], [0, said], stderr);
-      }
-      const { code, stderr } = await run(['unseal', shares[0]!, '--url', sealed.url]);
-      assert.equal(code, 0, stderr);
-    } finally {
-      await sealed.stop();
-      renameSync(away(), rootKey());
-    }
-  });
-
-  alone('waits for a key service that does not answer, and not for a key that is wrong', async () => {
-    // A double of a transit engine, which hides nothing.
-    let isUp = false;
-    const wrapped = new Map<string, string>();
-    const engineDouble = createServer(async (request, response) => {
-      const pieces: Buffer[] = [];
-      for await (const piece of request) pieces.push(piece as Buffer);
-      const { plaintext, ciphertext } = JSON.parse(Buffer.concat(pieces).toString());
-      if (!isUp) return void response.writeHead(503).end();
-      if (ciphertext === undefined) wrapped.set('vault:v1:AAAA', plaintext);
-      const data =
-        ciphertext === undefined ? { ciphertext: 'vault:v1:AAAA' } : { plaintext: wrapped.get(ciphertext) };
-      response.writeHead(200).end(JSON.stringify({ data }));
-    });
-    await new Promise<void>(resolve => engineDouble.listen(0, '127.0.0.1', resolve));
-    const key = `http://127.0.0.1:${(engineDouble.address() as AddressInfo).port}/v1/transit/keys/k`;
-    const tokenFile = join(service.data, 'token');
-    writeFileSync(tokenFile, 'token');
-    try {
-      isUp = true;
-      const root: RootKey = await transitAt({ key, tokenFile }).open();
-      await beside(service, async ({ domain, newId }) => {
-        const by = (id: string) => operatorOf(id, newId);
-        const { slots } = await domain.rootKeySlots.list();
-        await domain.rootKeySlots.add(by, async () => ({ root, settings: { key } }));
-        for (const { id, provider } of slots)
-          if (provider === 'shamir') await domain.rootKeySlots.remove(by, id, true);
-      });
-      isUp = false;
+  it(
+    'opens by itself when a slot does again, and takes no share from strangers for ever',
+    alone(async () => {
       renameSync(rootKey(), away());
-      await assert.rejects(start(), RootKeyError);
-      await start(['--transit-key', key, '--transit-token-file', tokenFile]);
-      assert.deepEqual((await call('GET', '/v1/seal')).body.slots, []);
-      isUp = true;
+      try {
+        await start();
+        const statuses = new Set<number>();
+        for (let asked = 0; asked < 31; asked++)
+          statuses.add((await give(`sr_share_00000000_1_${asked}`)).status);
+        assert.deepEqual([...statuses], [400, 429]);
+        assert.deepEqual((await call('GET', '/v1/seal')).body.progress, { given: 0, needed: 2 });
+      } finally {
+        renameSync(away(), rootKey());
+      }
       await eventually('it is open', async () => !sealed.isSealed());
-      isUp = false;
-      assert.equal((await call('POST', '/v1/vaults', { name: 'later' }, service.key)).status, 200);
-    } finally {
+      assert.equal((await call('GET', '/v1/vaults', undefined, service.key)).status, 200);
       await sealed.stop();
-      renameSync(away(), rootKey());
-      engineDouble.closeAllConnections();
-      engineDouble.close();
-    }
-  });
+    }),
+  );
+
+  it(
+    'is unsealed by the command, which reads the share from a file',
+    alone(async () => {
+      renameSync(rootKey(), away());
+      try {
+        await start();
+        for (const [at, said] of [
+          [0, 'Sealed: 1 of 2 shares were given\n'],
+          [1, 'Not sealed\n'],
+        ] as const) {
+          writeFileSync(join(service.data, 'share'), shares[at]!);
+          const { code, stdout, stderr } = await run([
+            'unseal',
+            `@${join(service.data, 'share')}`,
+            '--url',
+            sealed.url,
+          ]);
+          assert.deepEqual([code, stdout], [0, said], stderr);
+        }
+        const { code, stderr } = await run(['unseal', shares[0]!, '--url', sealed.url]);
+        assert.equal(code, 0, stderr);
+      } finally {
+        await sealed.stop();
+        renameSync(away(), rootKey());
+      }
+    }),
+  );
+
+  it(
+    'waits for a key service that does not answer, and not for a key that is wrong',
+    alone(async () => {
+      // A double of a transit engine, which hides nothing.
+      let isUp = false;
+      const wrapped = new Map<string, string>();
+      const engineDouble = createServer(async (request, response) => {
+        const pieces: Buffer[] = [];
+        for await (const piece of request) pieces.push(piece as Buffer);
+        const { plaintext, ciphertext } = JSON.parse(Buffer.concat(pieces).toString());
+        if (!isUp) return void response.writeHead(503).end();
+        if (ciphertext === undefined) wrapped.set('vault:v1:AAAA', plaintext);
+        const data =
+          ciphertext === undefined ? { ciphertext: 'vault:v1:AAAA' } : { plaintext: wrapped.get(ciphertext) };
+        response.writeHead(200).end(JSON.stringify({ data }));
+      });
+      await new Promise<void>(resolve => engineDouble.listen(0, '127.0.0.1', resolve));
+      const key = `http://127.0.0.1:${(engineDouble.address() as AddressInfo).port}/v1/transit/keys/k`;
+      const tokenFile = join(service.data, 'token');
+      writeFileSync(tokenFile, 'token');
+      try {
+        isUp = true;
+        const root: RootKey = await transitAt({ key, tokenFile }).open();
+        await beside(service, async ({ domain, newId }) => {
+          const by = (id: string) => operatorOf(id, newId);
+          const { slots } = await domain.rootKeySlots.list();
+          await domain.rootKeySlots.add(by, async () => ({ root, settings: { key } }));
+          for (const { id, provider } of slots)
+            if (provider === 'shamir') await domain.rootKeySlots.remove(by, id, true);
+        });
+        isUp = false;
+        renameSync(rootKey(), away());
+        await assert.rejects(start(), RootKeyError);
+        await start(['--transit-key', key, '--transit-token-file', tokenFile]);
+        assert.deepEqual((await call('GET', '/v1/seal')).body.slots, []);
+        isUp = true;
+        await eventually('it is open', async () => !sealed.isSealed());
+        isUp = false;
+        assert.equal((await call('POST', '/v1/vaults', { name: 'later' }, service.key)).status, 200);
+      } finally {
+        await sealed.stop();
+        renameSync(away(), rootKey());
+        engineDouble.closeAllConnections();
+        engineDouble.close();
+      }
+    }),
+  );
 });
 
 describe('shares that were given', () => {
