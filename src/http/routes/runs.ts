@@ -26,7 +26,7 @@ export function runRoutes({ runs: service }: Domain): Route<Permissions>[] {
       operationId: 'createRun',
       summary:
         'Create a run, with an access key for each of its vaults that reads no values; requires what creating these access keys requires',
-      needs: { all: ['runs:write', 'access-keys:write', 'secrets:reveal'] },
+      needs: { all: ['runs:write', 'access-keys:write', 'secrets:reveal', 'keys:reveal'] },
       body: runs.runCreate,
       answer: runs.createdRun,
       handle: ({ permits: [permit], body }) => service.create(permit, body),
