@@ -80,12 +80,14 @@ describe('policy', () => {
     assert.ok(actions.every(one => roleAllows('owner', one)));
     assert.deepEqual(
       actions.filter(one => !roleAllows('admin', one)),
-      // Whoever says what a value is used for could have it sent to themselves.
+      // Whoever says what a value is used for could have it sent to themselves, or certify themselves as anybody.
       [
         'secrets:reveal',
         'keys:reveal',
         'keys:use',
         'issuers:write',
+        'authorities:write',
+        'profiles:write',
         'use-rules:write',
         'approvals:write',
         'proposals:bypass',

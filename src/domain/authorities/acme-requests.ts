@@ -20,7 +20,7 @@ import {
 import type { Statement } from '../../store/engine/engine.ts';
 import type { AcmeAccountRow } from '../../store/records/acme.ts';
 import type { ProfileRow } from '../../store/records/authorities.ts';
-import type { Actor } from '../kernel/audit-entries.ts';
+import type { Actor } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { acmeIn } from './profiles.ts';
 

@@ -135,7 +135,8 @@ export function certificateAuthoritiesWith(parts: Parts, records: Records) {
       revise(permit, id, 'authority.updated', async (before, next) => {
         await mayCertify(parts, records, permit, before.vault_id);
         const { name = before.name, certificate } = body;
-        if (certificate === undefined) return { row: next(named(name)), lasts: 'as before' };
+        const isUnchanged = certificate === undefined || certificate === before.certificate;
+        if (isUnchanged) return { row: next(named(name)), lasts: 'as before' };
         if (before.request === null)
           throw invalid('certificate', 'can only be brought to an intermediate that is signed elsewhere');
         const brought = readBroughtBack(certificate, before.public_pem, now());

@@ -20,7 +20,13 @@ export type TransitCall = (
   field: string,
 ) => Promise<string>;
 
-const ciphertextForm = /^vault:v[1-9][0-9]{0,8}:[A-Za-z0-9+/=_-]+$/;
+const ciphertextForm = /^vault:v[1-9][0-9]{0,8}:([A-Za-z0-9+/]+={0,2})$/;
+
+/** Only the canonical base64: an engine may read text that was altered or cut off as the same bytes. */
+function isCiphertext(text: string): boolean {
+  const [, encoded] = ciphertextForm.exec(text) ?? [];
+  return encoded !== undefined && Buffer.from(encoded, 'base64').toString('base64') === encoded;
+}
 
 export function transit(call: TransitCall): RootKeySource {
   const root: RootKey = {
@@ -30,14 +36,14 @@ export function transit(call: TransitCall): RootKeySource {
       const plaintext = bytes.toString('base64');
       bytes.fill(0);
       const ciphertext = await call('encrypt', { plaintext }, 'ciphertext');
-      if (!ciphertextForm.test(ciphertext))
+      if (!isCiphertext(ciphertext))
         throw new RootKeyError('the transit engine returned no ciphertext');
       return Buffer.from(ciphertext, 'latin1');
     },
     unwrap: async (context, wrapped) => {
       const ciphertext = Buffer.from(wrapped).toString('latin1');
       // What is stored may have been altered: nothing else is sent.
-      if (!ciphertextForm.test(ciphertext))
+      if (!isCiphertext(ciphertext))
         throw new RootKeyError('the slot is not as the transit engine wrapped it');
       const plaintext = await call('decrypt', { ciphertext }, 'plaintext');
       return unbound(context, Buffer.from(plaintext, 'base64'));
