@@ -57,8 +57,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
       [...service.routes].map(route => {
         const [method = '', path = ''] = route.split(' ');
         // A HEAD is the door of its GET.
-        const door = route.replace(':id', '{id}').replace(/^HEAD /, 'GET ');
-        return { route: door, method, path: path.replace(':id', world.vaultId) };
+        const door = route.replaceAll(/:(\w+)/g, '{$1}').replace(/^HEAD /, 'GET ');
+        return { route: door, method, path: path.replaceAll(/:\w+/g, world.vaultId) };
       });
     const doorsOf = (credential: string) =>
       routes().filter(({ route }) => otherDoors.get(route)?.includes(credential));
@@ -99,9 +99,10 @@ for (const engine of enginesInTurn(import.meta.url)) {
     }
 
     it('every route is a door of a kind of credential that is forged here, or takes none', () => {
-      // What an issuer sends is forged in single-sign-on.test.ts and identities.test.ts, its tokens in token-zoo.test.ts.
+      // What an issuer sends is forged in single-sign-on.test.ts and identities.test.ts, its tokens in token-zoo.test.ts,
+      // and the signatures of ACME accounts in acme.test.ts.
       const kinds =
-        /^(none|none, or the dashboard's session|none; the dashboard's session, .*|what the issuer sends back|identity confirmed by the single sign-on issuer|email and password|passkey|setup link|invitation|dashboard's session(, and a proof .*|, and the code .*)?|device code|API key of a command line's .*|session id.*|vault access key|public token|API key or vault access key, in .*|token of an issuer, secret id .*)$/;
+        /^(none|none, or the dashboard's session|none; the dashboard's session, .*|what the issuer sends back|identity confirmed by the single sign-on issuer|email and password|passkey|setup link|invitation|dashboard's session(, and a proof .*|, and the code .*)?|device code|API key of a command line's .*|session id.*|vault access key|public token|API key or vault access key, in .*|token of an issuer, secret id .*|account key(, .*)?)$/;
       for (const [route, credential] of otherDoors) assert.match(credential, kinds, route);
       assert.ok(general().length > 60);
       assert.ok(doorsOf('dashboard').length > 10);
