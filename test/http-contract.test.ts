@@ -159,8 +159,12 @@ for (const engine of enginesInTurn(import.meta.url)) {
       throw new Error('what was asked for never lay still');
     }
 
+    /** Each answer of ACME has a nonce of its own, so only that there is one is the same. */
     function stable({ headers }: Answer): [string, string][] {
-      return [...headers].filter(([name]) => !changing.test(name)).sort();
+      return [...headers]
+        .filter(([name]) => !changing.test(name))
+        .map(([name, value]): [string, string] => [name, name === 'replay-nonce' ? 'its own' : value])
+        .sort();
     }
 
     it('takes a record back as a GET showed it, with one member changed', async () => {

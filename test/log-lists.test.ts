@@ -79,6 +79,7 @@ beforeEach(() => {
     },
     store: {
       credentials: { byId: async (id: string) => credentials.get(id) },
+      runs: { ofAccessKeys: async () => ({ keys: [], rows: [] }) },
       requestLogs: {
         newest: async (filter: RequestFilter, limit: number) => newest('request', filter).slice(0, limit),
         page: async (filter: RequestFilter) => ({ blocks: newest('request', filter), skip: 1 }),

@@ -140,12 +140,22 @@ for (const engine of enginesInTurn(import.meta.url)) {
       ],
     };
 
+    /** What is created there has a purpose, which tells it from nothing else. */
+    const nameless = ['runs'];
+
     it('are taken with a warning, in every collection of names', async () => {
       const creating = document.operations('/v1/').filter(({ method, path, value }) => {
         const [, collection = '', more] = /^\/v1\/([\w-]+)(.*)$/.exec(path) ?? [];
         return method === 'POST' && more === '' && value.requestBody !== undefined && collection !== '';
       });
-      const collections = creating.map(({ path }) => path.slice('/v1/'.length));
+      const all = creating.map(({ path }) => path.slice('/v1/'.length));
+      for (const collection of nameless) {
+        const { name, purpose } = document.requestSchema(
+          creating.find(({ path }) => path === `/v1/${collection}`)!,
+        ).properties;
+        assert.deepEqual([name, typeof purpose], [undefined, 'object'], collection);
+      }
+      const collections = all.filter(collection => !nameless.includes(collection));
       assert.deepEqual(collections.toSorted(), Object.keys(bodies).toSorted());
       for (const collection of collections) await judge(collection);
     });

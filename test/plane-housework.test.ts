@@ -39,6 +39,7 @@ describe('background work', () => {
       housekeeping: { step: does('step') },
       stageTakeover: { step: does('stages') },
       leaseKeeper: { step: does('leases') },
+      rotationKeeper: { step: does('rotations') },
       revisions: { keep: does('keep') },
       toolSessions: { forget: does('forget') },
       noteTimeline: does('noteTimeline'),
@@ -70,6 +71,7 @@ describe('background work', () => {
       [60, 'keep'],
       [2, 'noteTimeline'],
       [0.5, 'leases'],
+      [1, 'rotations'],
       [600, 'forget'],
     ]);
     const without = notedChores();

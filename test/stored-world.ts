@@ -295,6 +295,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       names_only: true,
       may_use: true,
     });
+    const run = await made('/v1/runs', { purpose: `run ${name}`, vault_ids: [vault.id] });
     const issuer = await made('/v1/issuers', issuerBody(vault.id, `S db ${name}`));
     const lease = await leaseFor(access.token, issuer.name);
     const authority = await made('/v1/authorities', authorityBody(vault.id, `ca ${name}`));
@@ -328,6 +329,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       secretId,
       rule,
       agent,
+      run,
       issuer,
       rotating,
       authority,
@@ -382,6 +384,8 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     assert.equal(told.status, 200, told.text);
     await of.acme.finalize(of.acme.ordered);
     await ok(owner, 'POST', `/v1/leases/${of.lease}/revoke`);
+    await approvalFor(of.run.token);
+    await ok(owner, 'POST', `/v1/runs/${of.run.id}/end`);
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'POST', `/auth/role-requests/${of.request.id}/refuse`, {});
     await ok(owner, 'POST', `/v1/proposals/${of.proposal}/reject`);
