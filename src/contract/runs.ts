@@ -5,14 +5,12 @@
 import { z } from 'zod';
 import { pageQuery, recordTimes } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { longestPurpose, longestRun, usualRun } from './run-bounds.ts';
 import { arrayFrom, count, exampleId, id, line, moment, oneOf, timestamp } from './text.ts';
 
-export const longestPurpose = 500;
 export const mostVaultsOfRun = 10;
 export const mostRulesOfRun = 50;
-/** In seconds: twelve hours, and thirty days. */
-export const usualRun = 12 * 3_600;
-export const longestRun = 30 * 24 * 3_600;
+/** In seconds. */
 const shortestRun = 60;
 const mostCounted = 1_000_000_000;
 const mostBytes = 1_000_000_000_000;

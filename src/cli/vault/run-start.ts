@@ -3,8 +3,8 @@
  * access key that can't start a run, because it is restricted by its holder or belongs to one already, is restricted
  * further instead, unless something was asked for that only a run can do.
  */
+import { longestPurpose } from '../../contract/run-bounds.ts';
 import type { Budgets, RunRequest, StartedRun } from '../../contract/runs.ts';
-import { longestPurpose } from '../../contract/runs.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { Away, ask, jsonOf, refusalOf } from '../connection/remote.ts';
 import type { Settings } from '../connection/settings.ts';

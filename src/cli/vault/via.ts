@@ -4,7 +4,7 @@
  * restricted one.
  */
 import { narrow } from '../../client/narrow.ts';
-import { longestRun, usualRun } from '../../contract/runs.ts';
+import { longestRun, usualRun } from '../../contract/run-bounds.ts';
 import type { Environment } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import type { Settings } from '../connection/settings.ts';

@@ -9,14 +9,8 @@ import { type Action, earliest, endOfAll, shownByAccessKey } from '../../access/
 import { mintToken } from '../../access/token.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import {
-  type CreatedRun,
-  longestRun,
-  type Run,
-  type RunCreate,
-  type RunQuery,
-  usualRun,
-} from '../../contract/runs.ts';
+import { longestRun, usualRun } from '../../contract/run-bounds.ts';
+import type { CreatedRun, Run, RunCreate, RunQuery } from '../../contract/runs.ts';
 import type { RunRow } from '../../store/records/runs.ts';
 import { accessKeyEvent, newCredentialWith, subjectOf } from '../credentials/credential-changes.ts';
 import { boundTo, checkLife, lifeOf } from '../credentials/credential-records.ts';
