@@ -1,6 +1,7 @@
 /** Where the command line finds the service and its key, and what it says when it doesn't. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -16,6 +17,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { commands } from '../src/cli/commands.ts';
+import { sshKeyOf, sshLineOf } from '../src/material/ssh/public-key.ts';
 import { startHostileFolder } from './hostile-folder.ts';
 import { type Done, startTool, type Tool } from './tool.ts';
 
@@ -342,6 +344,12 @@ describe('get and list', () => {
   it('what prints a value, a key or a link can write it to a file that only its owner reads, every such command', async () => {
     const { accessKey } = tool;
     await tool.admin(['identities', 'create', 'written', '--method', 'secret_id', '--vault', 'app']);
+    const [keyFile, publicFile] = [join(tool.home, 'issued.key'), join(tool.home, 'written.pub')];
+    const { publicKey } = generateKeyPairSync('ed25519', {
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+    writeFileSync(publicFile, sshLineOf(sshKeyOf(publicKey)!, 'written'));
     const lines: Record<string, readonly string[]> = {
       get: ['DATABASE_URL'],
       export: [],
@@ -352,8 +360,22 @@ describe('get and list', () => {
       'members invite': ['written@example.com'],
       'keys public': ['written', '--vault', 'app'],
       'keys export': ['written', '--vault', 'app'],
+      'authorities create': ['written', '--vault', 'app'],
+      'authorities trust': ['written', '--vault', 'app'],
+      'profiles issue': ['written', 'written.example', '--vault', 'app', '--key-out', keyFile],
+      'ssh-certificate': [publicFile, '--key', 'ssh', '--principal', 'deploy', '--vault', 'app'],
+      'webhooks create': ['written', '-'],
+    };
+    const inputs: Record<string, string> = {
+      inject: 'sr://self/DATABASE_URL',
+      'webhooks create': `${tool.service.url}/hook`,
     };
     assert.equal((await tool.admin(['keys', 'create', 'written', '--vault', 'app'])).code, 0);
+    const made = await tool.admin(['keys', 'create', 'ssh', '--vault', 'app', '--not-exportable']);
+    assert.equal(made.code, 0, made.stderr);
+    const ssh = { types: ['user'], principals: ['deploy'], max_valid_for: 3_600 };
+    const certifying = await tool.service.call('PUT', `/v1/keys/${made.stdout.trim()}`, { ssh });
+    assert.equal(certifying.status, 200, certifying.text);
     const loaded = await Promise.all(
       Object.entries(commands).map(async ([name, load]) => [name, (await load()).command.options] as const),
     );
@@ -364,18 +386,26 @@ describe('get and list', () => {
     for (const [name, args] of Object.entries(lines)) {
       const file = join(tool.home, `out-${name.replace(' ', '-')}`);
       const env = name === 'narrow' ? { STRONGROOM_ACCESS_KEY: accessKey } : {};
-      const input = 'sr://self/DATABASE_URL';
+      const input = inputs[name] ?? '';
+      if (name === 'profiles issue') {
+        const profile = ['--authority', 'written', '--allow', '**.example', '--vault', 'app'];
+        const ready = await tool.admin(['profiles', 'create', 'written', ...profile]);
+        assert.equal(ready.code, 0, ready.stderr);
+      }
       const done = await tool.admin([...name.split(' '), ...args, '--out', file], { env, input });
       assert.deepEqual([done.code, done.stdout], [0, ''], `${name}: ${done.stderr}`);
-      assert.equal(statSync(file).mode & 0o777, 0o600, name);
+      // Servers and programs of others read an SSH certificate, which is public.
+      assert.equal(statSync(file).mode & 0o777, name === 'ssh-certificate' ? 0o644 : 0o600, name);
       const written = readFileSync(file, 'utf8');
       assert.match(
         written,
-        /postgres:\/\/one|sr_(?:narrow|vault|login)_\w+|\/invite#|BEGIN (?:PUBLIC|PRIVATE) KEY/,
+        /postgres:\/\/one|sr_(?:narrow|vault|login)_\w+|\/invite#|BEGIN (?:PUBLIC|PRIVATE) KEY|BEGIN CERTIFICATE|^whsec_|^ssh-ed25519-cert/,
         name,
       );
       assert.ok(!done.stderr.includes(written.trim()), name);
     }
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+    assert.match(readFileSync(keyFile, 'utf8'), /BEGIN PRIVATE KEY/);
   });
 
   it('lists names, never values, with either key', async () => {
