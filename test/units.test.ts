@@ -131,7 +131,8 @@ for (const engine of enginesInTurn(import.meta.url)) {
     }
 
     async function entriesOf(actorId: string): Promise<{ id: string; outcome: string }[]> {
-      const { data } = await ok('GET', '/v1/audit-logs?limit=100');
+      const pages = [1, 2, 3, 4].map(page => ok('GET', `/v1/audit-logs?limit=100&page=${page}`));
+      const data = (await Promise.all(pages)).flatMap(page => page.data);
       return data.filter(({ actor }: { actor: { id: string } }) => actor.id === actorId);
     }
 

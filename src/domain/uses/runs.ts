@@ -20,6 +20,7 @@ import type { Parts } from '../kernel/parts.ts';
 import { covers, type Permit, vaultsAsked } from '../kernel/permits.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
+import { isTrusted } from '../resources/review.ts';
 import { notFoundIn } from '../resources/subject.ts';
 import {
   alreadyEnded,
@@ -168,7 +169,10 @@ export function runsWith(parts: Parts, records: Records) {
     end: (permit: Writing, id: string): Promise<Run> =>
       retryingStale(async () => {
         const before = await find(permit, id);
-        if (stateOf(before, now()) !== 'active') throw alreadyEnded();
+        if (stateOf(before, now()) !== 'active') {
+          if (!isTrusted(permit.caller)) await guard.confirm(permit);
+          throw alreadyEnded();
+        }
         const { row, ...change } = await endingOf<'runs:write'>(parts, before, 'ended', permit.caller.id);
         await guard.change(permit, 'run.ended', change);
         return presentRun(row, now());
