@@ -230,6 +230,8 @@ describe('what is shown', () => {
     proposal: ['proposals:read', ...resourceReads],
     lease: ['leases:read'],
     run: ['runs:read'],
+    secret: ['vaults:read', 'secrets:read'],
+    rotation: ['vaults:read', 'secrets:read'],
     webhook: ['webhooks:read'],
   };
   for (const kind of eventKinds)

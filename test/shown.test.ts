@@ -475,6 +475,8 @@ describe('what is given away', () => {
       role: ['members:read'],
       lease: ['leases:read'],
       run: ['runs:read'],
+      secret: ['vaults:read', 'secrets:read'],
+      rotation: ['vaults:read', 'secrets:read'],
       webhook: ['webhooks:read'],
     };
     for (const event of eventKinds) {

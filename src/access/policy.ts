@@ -224,6 +224,8 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
     ...(tells('proposal') ? (['proposals:read', ...resourceReads] as const) : []),
     ...(tells('lease') ? (['leases:read'] as const) : []),
     ...(tells('run') ? (['runs:read'] as const) : []),
+    ...(tells('secret') ? (['vaults:read', 'secrets:read'] as const) : []),
+    ...(tells('rotation') ? (['vaults:read', 'secrets:read'] as const) : []),
     ...(tells('webhook') ? (['webhooks:read'] as const) : []),
   ];
 }

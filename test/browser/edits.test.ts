@@ -180,6 +180,27 @@ test('access-form: a role that another person revoked is not granted again', asy
   assert.deepEqual(body.grants, [{ vault_id: demo.vaultId, role: 'viewer' }]);
 });
 
+test('mail: a choice that was made elsewhere while it was open is kept', async () => {
+  // This service sends no mail, so the page would not offer the choices.
+  await page.route('**/auth/mail', async route => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), enabled: true } });
+  });
+  const made = await ask(page, 'PUT', '/auth/mail', { expiry: 'off', approvals: 'off' });
+  assert.equal(made.status, 200);
+  await page.goto('/settings/security');
+  const expiry = page.getByLabel('Expiry');
+  await expiry.waitFor();
+  assert.equal((await ask(page, 'PUT', '/auth/mail', { approvals: 'daily' })).status, 200);
+  await expiry.selectOption('immediately');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Mail choices updated').first().waitFor();
+  const { body } = await ask(page, 'GET', '/auth/mail');
+  assert.deepEqual([body.expiry, body.approvals], ['immediately', 'daily']);
+  await page.unroute('**/auth/mail');
+});
+
 test('an unchanged form sends nothing', async () => {
   await page.goto('/settings/groups');
   await page.getByRole('button', { name: /^Edit renamed/ }).click();
@@ -197,7 +218,7 @@ test('every form that edits a record is tested here, and the others change a sin
       .filter(file => what.test(readFileSync(file, 'utf8')))
       .map(file => basename(file, '.tsx'))
       .sort();
-  const tried = [...edits.map(({ form }) => form), 'access-form'].sort();
+  const tried = [...edits.map(({ form }) => form), 'access-form', 'mail'].sort();
   assert.deepEqual(using(/<ResourceForm\b|\bupdate(Granted)?[<(]/), tried);
   assert.deepEqual(using(/\bput[<(]/), [
     'add-person',

@@ -1,6 +1,7 @@
 /** What the signed-in person is told by mail; shown only if the service sends mail. */
 import { useQuery } from '@tanstack/react-query';
-import { get, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { get } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { MailChoices } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -9,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
 import { Section } from '../../ui/page.tsx';
 import { ChoiceField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { noteUpdate } from '../../ui/toast.tsx';
 
 const off = ['off', 'Not by mail'] as const;
 const immediately = ['immediately', 'Immediately'] as const;
@@ -26,8 +27,7 @@ function Choices({ choices: { enabled: _, ...choices } }: { choices: MailChoices
   const form = useForm(choices);
   const refresh = useRefresh();
   async function save(values: typeof form.values) {
-    await put('/auth/mail', values);
-    note('Mail choices saved');
+    noteUpdate('Mail choices', await update('/auth/mail', form.initial, values));
     await refresh('mail');
   }
   return (
