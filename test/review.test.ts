@@ -69,6 +69,13 @@ onBothEngines('a vault with review', engine => {
     ok(owner.post(`/v1/secrets?${bypass}`, { vault_id, name: unique('S'), value: 'first', ...more }));
   const keyIn = () =>
     ok(owner.post(`/v1/keys?${bypass}`, { vault_id: vault.id, name: unique('k'), generate }));
+  const authorityIn = async () => {
+    const made = { key_type: 'OKP', curve: 'Ed25519' };
+    const body = { vault_id: vault.id, name: unique('k'), generate: made, exportable: false };
+    const { id } = await ok(owner.post(`/v1/keys?${bypass}`, body));
+    const ssh = { types: ['user'], principals: ['deploy'], max_valid_for: 3_600 };
+    return ok(owner.call('PUT', `/v1/keys/${id}?${bypass}`, { ssh }));
+  };
   const certificateIn = async () => {
     const self_signed = { subject: 'CN=example.org', days: 30 };
     const { id: key_id } = await keyIn();
@@ -140,6 +147,11 @@ onBothEngines('a vault with review', engine => {
     updateKey: async () => ['PUT', `/v1/keys/${(await keyIn()).id}`, { tags: { team: 'a' } }],
     deleteKey: async () => ['DELETE', `/v1/keys/${(await keyIn()).id}?purge=true`],
     rotateKey: async () => ['POST', `/v1/keys/${(await keyIn()).id}/rotate`, {}],
+    changeSshRevocations: async () => [
+      'POST',
+      `/v1/keys/${(await authorityIn()).id}/ssh-revocations`,
+      { serials: ['7'] },
+    ],
     createCertificate: async () => [
       'POST',
       '/v1/certificates',
@@ -162,8 +174,8 @@ onBothEngines('a vault with review', engine => {
     ],
     deleteCertificate: async () => ['DELETE', `/v1/certificates/${(await certificateIn()).id}`],
   };
-  /** They need the permission to write, and write nothing that a vault contains. */
-  const others = ['createVault', 'createSigningRequest', 'createRenewalRequest'];
+  /** They need the permission to write, and write nothing that a vault contains, or what was reviewed with the plan. */
+  const others = ['createVault', 'createSigningRequest', 'createRenewalRequest', 'rotateSecret'];
 
   it('answers every writing route with a proposal, and nothing is written', async () => {
     const { body: document } = await owner.get('/v1/openapi.json');
@@ -201,6 +213,22 @@ onBothEngines('a vault with review', engine => {
       assert.notEqual(await contents(), before, name);
       await refused(confirm(id), 400, `${name} twice`);
     }
+  });
+
+  it('reviews the plan of a rotation, and not what is rotated by it', async () => {
+    const { id } = await secretIn();
+    const rotate = (by = author) => by.post(`/v1/secrets/${id}/rotate`, {});
+    const rotation = { every: '30d', by: { kind: 'random', length: 32 } };
+    const plan = await proposed(author.call('PUT', `/v1/secrets/${id}`, { rotation }));
+    await refused(rotate(), 400, 'before the plan is confirmed');
+    await refused(confirm(plan, author), 403, 'own plan');
+    assert.equal(await storedValue(id), 'first');
+    await ok(confirm(plan));
+    await refused(rotate((await joined('viewer')).browser), 403);
+    assert.equal((await ok(rotate())).version, 2);
+    assert.equal((await storedValue(id)).length, 32);
+    await proposed(author.call('PUT', `/v1/secrets/${id}`, { rotation: { ...rotation, every: '1d' } }));
+    assert.equal((await ok(owner.get(`/v1/secrets/${id}`))).rotation.every, '30d');
   });
 
   it('stores exactly the value that was proposed, in the name of its author', async () => {
