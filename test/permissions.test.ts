@@ -112,7 +112,8 @@ onEngines('who may do what', engine => {
     const path = place.made.get(name) ?? (await realPath(making(place.call), document, operation, world));
     place.made.delete(name);
     const answer = await call(operation.method, path, bodyFor(operation, place.world));
-    if (answer.status !== 200 || !/^DELETE|(restore|confirm|reject|\/end)$/.test(name)) place.made.set(name, path);
+    if (answer.status !== 200 || !/^DELETE|(restore|confirm|reject|\/end)$/.test(name))
+      place.made.set(name, path);
     return answer;
   }
 

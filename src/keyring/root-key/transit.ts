@@ -36,8 +36,7 @@ export function transit(call: TransitCall): RootKeySource {
       const plaintext = bytes.toString('base64');
       bytes.fill(0);
       const ciphertext = await call('encrypt', { plaintext }, 'ciphertext');
-      if (!isCiphertext(ciphertext))
-        throw new RootKeyError('the transit engine returned no ciphertext');
+      if (!isCiphertext(ciphertext)) throw new RootKeyError('the transit engine returned no ciphertext');
       return Buffer.from(ciphertext, 'latin1');
     },
     unwrap: async (context, wrapped) => {
