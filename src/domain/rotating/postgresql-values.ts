@@ -78,7 +78,7 @@ export function postgresqlValuesWith({ store, stamps }: Parts, dial: Dial): Meth
 /** The server that an address leads to; null for a value that is only a password. */
 export function serverIn(value: string): string | null {
   const url = addressIn(value);
-  return url && url.host.toLowerCase();
+  return url?.host.toLowerCase() ?? null;
 }
 
 /** Refuses a value in which the users of the plan can't take turns. */
